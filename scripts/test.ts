@@ -1,0 +1,111 @@
+/**
+ * Runs the tests: first everything that may run side by side, then what starts real servers, one file at a time.
+ * Words that do not start with `-` filter files by a part of their path; the rest goes to `node --test` as it is.
+ */
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { CACHE, ROOT } from './cache.mjs';
+
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+interface Group {
+  readonly name: string;
+  readonly files: readonly string[];
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+}
+
+const SERIAL = /^test\/(e2e|fault)\//;
+
+const words = process.argv.slice(2);
+const filters = words.filter((word) => !word.startsWith('-')).map((word) => word.replace(/^\.\//, ''));
+const flags = words.filter((word) => word.startsWith('-'));
+
+const files = fs
+  .globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: ROOT })
+  .map((file) => file.split(path.sep).join('/'))
+  .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
+  .toSorted();
+
+const groups: readonly Group[] = [
+  {
+    name: 'parallel',
+    files: files.filter((file) => !SERIAL.test(file)),
+    concurrency: Math.max(2, Math.min(4, os.availableParallelism())),
+    timeoutMs: 300_000,
+  },
+  { name: 'serial', files: files.filter((file) => SERIAL.test(file)), concurrency: 1, timeoutMs: 900_000 },
+];
+
+let interrupted = false;
+let total: Counts = { passed: 0, failed: 0, skipped: 0 };
+for (const group of groups) {
+  if (group.files.length === 0 || interrupted) continue;
+  const counts = await runGroup(group);
+  total = {
+    passed: total.passed + counts.passed,
+    failed: total.failed + counts.failed,
+    skipped: total.skipped + counts.skipped,
+  };
+}
+
+const ran = total.passed + total.failed > 0;
+if (!ran) process.stderr.write('no test ran\n');
+process.stdout.write(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped\n`);
+process.exitCode = ran && total.failed === 0 && !interrupted ? 0 : 1;
+
+/** One call of the runner; a call that ends badly without counting a failure counts as one. */
+async function runGroup(group: Group): Promise<Counts> {
+  const report = path.join(CACHE, `test-${group.name}-${process.pid}.json`);
+  const args = [
+    '--test',
+    `--test-concurrency=${group.concurrency}`,
+    `--test-timeout=${group.timeoutMs}`,
+    '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    '--test-reporter=./scripts/reporter.mjs',
+    `--test-reporter-destination=${report}`,
+    ...flags,
+    ...group.files,
+  ];
+  fs.mkdirSync(CACHE, { recursive: true });
+  const ok = await runNode(args);
+  const counts = readCounts(report);
+  fs.rmSync(report, { force: true });
+  return ok || counts.failed > 0 ? counts : { ...counts, failed: 1 };
+}
+
+function readCounts(report: string): Counts {
+  const text = fs.existsSync(report) ? fs.readFileSync(report, 'utf8').trim() : '';
+  if (text === '') return { passed: 0, failed: 0, skipped: 0 };
+  const counts = JSON.parse(text.split('\n').at(-1) ?? '{}') as Readonly<Record<string, number | undefined>>;
+  const count = (name: string): number => counts[name] ?? 0;
+  return {
+    passed: count('passed'),
+    failed: count('failed') + count('cancelled'),
+    skipped: count('skipped') + count('todo'),
+  };
+}
+
+function runNode(args: readonly string[]): Promise<boolean> {
+  return new Promise((resolve) => {
+    // NODE_TEST_CONTEXT would make the runner believe that it is itself a test file of an outer runner.
+    const { NODE_TEST_CONTEXT: _outer, ...env } = process.env;
+    const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'inherit', 'inherit'] });
+    const stop = (signal: NodeJS.Signals): void => {
+      interrupted = true;
+      child.kill(signal);
+    };
+    process.on('SIGINT', stop).on('SIGTERM', stop);
+    child.once('close', (code) => {
+      process.off('SIGINT', stop).off('SIGTERM', stop);
+      resolve(code === 0);
+    });
+  });
+}

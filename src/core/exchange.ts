@@ -1,0 +1,64 @@
+import type { Attributes, LocalResponse, RequestHead, ResponseHead } from './http.ts';
+import type { MaybePromise } from './maybe-promise.ts';
+import type { Mutation } from './mutation.ts';
+
+/** `hold`: nothing to say yet. `forward`: go on to the route that the metadata names. `respond`: answer in place of the upstream. */
+export type RequestReply =
+  | { readonly kind: 'hold' }
+  | { readonly kind: 'forward'; readonly mutation: Mutation }
+  | { readonly kind: 'respond'; readonly response: LocalResponse };
+
+/**
+ * `hold`: keep the head (and what came of the body) back. `send`: the first one answers the head with `head`; chunks of any
+ * size follow. After `end` whatever the upstream still says is ignored. To replace an answer: `:status` in `head` and own chunks.
+ */
+export type ResponseReply =
+  | { readonly kind: 'hold' }
+  | {
+      readonly kind: 'send';
+      readonly head?: Mutation;
+      readonly chunks: readonly Uint8Array[];
+      readonly end: boolean;
+      readonly metadata?: Mutation['metadata'];
+    };
+
+/** One client request as the flow sees it. The session calls in legal order and `close` exactly once, whatever happens. */
+export interface RequestExchange {
+  readonly onRequestHead: (head: RequestHead, end: boolean) => MaybePromise<RequestReply>;
+  readonly onRequestBody: (chunk: Buffer, end: boolean) => MaybePromise<RequestReply>;
+  readonly onResponseHead: (head: ResponseHead, end: boolean) => ResponseReply;
+  readonly onResponseBody: (chunk: Buffer, end: boolean) => ResponseReply;
+  /** The stream is over. Whether the request is, and how, only the flow knows. */
+  readonly close: () => void;
+}
+
+/** What a session lends to a flow: a way to speak unasked, for the deadline. Ignored once the response has ended. */
+export interface RequestPort {
+  /** Sends on the response side; with `respond` when no response head has come yet. */
+  readonly push: (reply: ResponseReply | { readonly kind: 'respond'; readonly response: LocalResponse }) => void;
+}
+
+export type RequestExchangeFactory = (attributes: Attributes, port: RequestPort) => RequestExchange;
+
+/** The translated request of one try: replaces headers and body whole. `watch` asks to see the response. */
+export interface AttemptRequest {
+  readonly kind: 'replace';
+  readonly mutation: Mutation;
+  readonly body: Buffer;
+  readonly watch: boolean;
+}
+
+/** `continue` lets the response go on with this mutation and ends our part in the attempt; `hold` waits for the next chunk. */
+export type AttemptReply = { readonly kind: 'hold' } | { readonly kind: 'continue'; readonly mutation: Mutation };
+
+/** One try at one backend. After a reply that is not `hold` the session ends the stream and Envoy passes the rest on untouched. */
+export interface AttemptExchange {
+  readonly onRequestHead: (
+    head: RequestHead,
+  ) => MaybePromise<AttemptRequest | { readonly kind: 'respond'; readonly response: LocalResponse }>;
+  readonly onResponseHead: (head: ResponseHead, end: boolean) => MaybePromise<AttemptReply>;
+  readonly onResponseBody: (chunk: Buffer, end: boolean) => MaybePromise<AttemptReply>;
+  readonly close: () => void;
+}
+
+export type AttemptExchangeFactory = (attributes: Attributes) => AttemptExchange;

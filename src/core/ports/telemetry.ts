@@ -1,0 +1,26 @@
+import type { Arrived, RequestContext } from '../context.ts';
+import type { Ending } from '../ending.ts';
+import type { Json } from '../json.ts';
+
+/** Structured log lines. Fields never hold secrets or prompts: the adapter redacts by key as a second fence. */
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+}
+export type LogFields = Readonly<Record<string, Json | undefined | Error>>;
+
+/** Figures that the flow and stations report. Labels are bounded by the adapter. */
+export interface Metrics {
+  /** Once for each finished request. */
+  request(ctx: Partial<RequestContext> & Arrived, ending: Ending): void;
+  /** ext_proc streams open right now, by level. */
+  streams(level: 'request' | 'attempt', delta: 1 | -1): void;
+  /** Something that should not happen, by a name from the code (`unknown_attempt`, `late_settlement`). */
+  anomaly(kind: string): void;
+  /** `open` or `closed`: the breaker in front of the store. */
+  storeState(state: 'up' | 'down'): void;
+  quotaDenied(limit: string): void;
+  queue(deployment: string, running: number, waiting: number): void;
+}

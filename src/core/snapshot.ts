@@ -1,0 +1,310 @@
+import type { HeaderPair } from './http.ts';
+import type { LimitUnit, LimitWindow } from './limit.ts';
+import type { Price } from './money.ts';
+
+/**
+ * A checked configuration, frozen; one per generation, and one request sees one generation. Times are milliseconds,
+ * sizes bytes. `config/` makes it from tokenlat.yaml, whose keys are the snake_case of these.
+ */
+export interface Snapshot {
+  /** Counts up with each reload of this process, from 1. */
+  readonly generation: number;
+  /** SHA-256 of the effective file content, hex. */
+  readonly digest: string;
+  readonly listen: Listen;
+  readonly server: Server;
+  readonly redis: Redis | null;
+  readonly auth: Auth;
+  readonly tenants: ReadonlyMap<string, Tenant>;
+  /** For tenants that are not named. */
+  readonly tenantDefaults: Tenant;
+  readonly backends: ReadonlyMap<string, Backend>;
+  readonly models: ReadonlyMap<string, Model>;
+  /** Other names for models: alias to model name. */
+  readonly aliases: ReadonlyMap<string, string>;
+  /** In order; the last may be the default. */
+  readonly routes: readonly Route[];
+  readonly limits: Limits;
+  readonly timeouts: Timeouts;
+  readonly retry: Retry;
+  readonly filter: Filter;
+  readonly responses: Responses;
+  readonly ledger: Ledger;
+  readonly telemetry: Telemetry;
+}
+
+/** Envoy's listener for clients. */
+export interface Listen {
+  readonly address: string;
+  readonly port: number;
+  readonly tls: { readonly cert: string; readonly key: string } | null;
+  /** Envoy's admin listener: loopback only. */
+  readonly adminPort: number;
+}
+
+/** Our own side of ext_proc and the processes behind it. */
+export interface Server {
+  /** Processes that serve ext_proc. At least 1. */
+  readonly workers: number;
+  /** `unix`: one socket a worker in `socketDir`. `tcp`: one port a worker from `port` on. */
+  readonly transport:
+    | { readonly kind: 'unix'; readonly socketDir: string }
+    | { readonly kind: 'tcp'; readonly address: string; readonly port: number; readonly mtls: MutualTls | null };
+  /** Plain HTTP for `/healthz`, `/readyz`, `/metrics`. */
+  readonly ops: { readonly address: string; readonly port: number };
+  /** How long a drain may take. */
+  readonly drainMs: number;
+  /** Envoy's patience for one answer of ours; every wait of ours is shorter. */
+  readonly messageTimeoutMs: number;
+}
+
+export interface MutualTls {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+}
+
+export interface Redis {
+  readonly url: string;
+  readonly sentinel: { readonly name: string; readonly nodes: readonly { host: string; port: number }[] } | null;
+  readonly cluster: readonly { host: string; port: number }[] | null;
+  readonly commandTimeoutMs: number;
+  readonly keyPrefix: string;
+}
+
+export type OnStoreError = 'deny' | 'allow';
+
+export interface Auth {
+  readonly issuers: readonly Issuer[];
+  readonly apiKeys: readonly ApiKey[];
+  readonly clockSkewMs: number;
+  /** Verdicts kept, and for how long at most. */
+  readonly cache: { readonly entries: number; readonly ttlMs: number };
+}
+
+export type JwtAlgorithm =
+  | 'HS256'
+  | 'HS384'
+  | 'HS512'
+  | 'RS256'
+  | 'RS384'
+  | 'RS512'
+  | 'PS256'
+  | 'PS384'
+  | 'PS512'
+  | 'ES256'
+  | 'ES384'
+  | 'ES512'
+  | 'EdDSA';
+
+export interface Issuer {
+  readonly issuer: string;
+  /** One exact member of `aud` must be among these; empty = not checked (only for HS issuers of development). */
+  readonly audience: readonly string[];
+  /** HS algorithms or asymmetric ones, never both. */
+  readonly algorithms: readonly JwtAlgorithm[];
+  /** Required `typ` of the header, lower-case without `application/`; null = any but an ID token's. */
+  readonly typ: string | null;
+  readonly keys:
+    | {
+        readonly kind: 'jwks-url';
+        readonly url: string;
+        readonly refreshMs: number;
+        readonly cooldownMs: number;
+        readonly maxStaleMs: number;
+        readonly timeoutMs: number;
+      }
+    | { readonly kind: 'jwks-file'; readonly path: string }
+    /** Raw bytes of the shared secret. */
+    | { readonly kind: 'secret'; readonly secret: Uint8Array }
+    /** A command that prints the secret (a KMS helper); run at load and every `refreshMs`. */
+    | {
+        readonly kind: 'exec';
+        readonly command: readonly string[];
+        readonly refreshMs: number;
+        readonly timeoutMs: number;
+      };
+  /** Which claim holds what. Defaults: sub, tenant, models, tier, business_line, scope, quota_daily. */
+  readonly claims: Readonly<Record<'tenant' | 'models' | 'tier' | 'businessLine' | 'scope' | 'quotaDaily', string>>;
+}
+
+/** A long-lived secret of a client, known by its SHA-256 only. */
+export interface ApiKey {
+  readonly name: string;
+  readonly sha256: string;
+  readonly tenant: string;
+  readonly subject: string;
+  readonly models: readonly string[];
+  readonly scopes: readonly string[];
+  readonly businessLine: string | null;
+  readonly quotaDaily: number | null;
+}
+
+export interface TenantLimit {
+  readonly unit: LimitUnit;
+  readonly window: LimitWindow;
+  readonly limit: number;
+  /** `tenant`: all of it together. `subject`: each subject on its own. */
+  readonly per: 'tenant' | 'subject';
+}
+
+export interface Tenant {
+  readonly name: string;
+  readonly tier: string;
+  readonly businessLine: string;
+  readonly limits: readonly TenantLimit[];
+}
+
+export interface Backend {
+  /** Also the name of Envoy's cluster. */
+  readonly name: string;
+  readonly dialect: string;
+  readonly endpoints: readonly Endpoint[];
+  /** Path of the endpoint URLs, without a trailing slash (`/v1` or empty). */
+  readonly basePath: string;
+  readonly tls: boolean;
+  readonly http2: boolean;
+  readonly health: HealthCheck | null;
+  /** Set on each attempt at this backend and on no other. */
+  readonly credentials: readonly HeaderPair[];
+  /** Extra headers, likewise. */
+  readonly headers: readonly HeaderPair[];
+  /** Dialect options (`api: generate`, `version`), as the dialect's README says. */
+  readonly options: Readonly<Record<string, string | number | boolean>>;
+}
+
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+  readonly weight: number;
+}
+
+export interface HealthCheck {
+  readonly path: string;
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+  readonly unhealthyAfter: number;
+  readonly healthyAfter: number;
+}
+
+export type Stage = 'gray' | 'full' | 'retired';
+
+export interface Model {
+  readonly name: string;
+  readonly stage: Stage;
+  /** Best first where weights are equal to 0; else shared by weight. Never empty. */
+  readonly deployments: readonly Deployment[];
+  /** Models to try when all deployments of this one failed. */
+  readonly fallback: readonly string[];
+}
+
+/** A model on a backend. */
+export interface Deployment {
+  /** `<model>@<backend>`. */
+  readonly id: string;
+  readonly model: string;
+  readonly backend: Backend;
+  /** The model's name there. */
+  readonly upstreamModel: string;
+  readonly weight: number;
+  /** Name of a chat template, for dialects that render the prompt themselves. */
+  readonly chatTemplate: string | null;
+  readonly price: Price;
+  readonly profile: Profile;
+  readonly concurrency: Concurrency | null;
+}
+
+export interface Profile {
+  readonly p95Ms: number;
+  /** 0..1. */
+  readonly quality: number;
+  /** Tokens that prompt and answer may have together. */
+  readonly context: number;
+  /** What the upstream generates when the client sets no bound. */
+  readonly defaultMaxTokens: number;
+}
+
+export interface Concurrency {
+  /** Requests at once, over all workers together. */
+  readonly limit: number;
+  readonly queue: number;
+  readonly queueTimeoutMs: number;
+  /** What the client reads when the queue is full or the wait too long. */
+  readonly text: string | null;
+}
+
+export interface RouteCandidate {
+  readonly model: string;
+  /** Whole number >= 0: share among the candidates. */
+  readonly weight: number;
+  readonly canary: boolean;
+}
+
+export interface Route {
+  readonly id: string;
+  /** Requested names for which the route is looked at: exact or `prefix*`. */
+  readonly models: readonly string[];
+  /** CEL source; null = always. */
+  readonly match: string | null;
+  readonly candidates: readonly RouteCandidate[];
+  readonly fallback: readonly string[];
+  readonly onStoreError: OnStoreError;
+  readonly timeoutMs: number | null;
+}
+
+export interface Limits {
+  readonly bodyBytes: number;
+  readonly responseBytes: number;
+  readonly eventBytes: number;
+  readonly headerBytes: number;
+  readonly jsonDepth: number;
+}
+
+export interface Timeouts {
+  /** From the request's arrival to the end of its answer. */
+  readonly requestMs: number;
+  /** The most that `x-request-timeout-ms` may ask for. */
+  readonly maxRequestMs: number;
+  /** Silence of an upstream, before and between its bytes. */
+  readonly idleMs: number;
+  readonly connectMs: number;
+}
+
+export interface Retry {
+  /** Tries after the first, at most 2. */
+  readonly retries: number;
+  readonly baseMs: number;
+  readonly maxMs: number;
+  /** The longest `Retry-After` that is waited for. */
+  readonly retryAfterCapMs: number;
+}
+
+export interface Filter {
+  readonly enabled: boolean;
+  /** Words and phrases, as written. */
+  readonly terms: readonly string[];
+}
+
+export interface Responses {
+  /** What `model` says in an answer. */
+  readonly model: 'requested' | 'served' | 'upstream';
+}
+
+export interface Ledger {
+  /** A reservation that nobody settles is ended after this long without a sign of life. */
+  readonly leaseMs: number;
+  /** What an ended reservation costs: its estimate, or nothing. */
+  readonly onCrash: 'charge' | 'release';
+  /** Events kept per tenant, about. */
+  readonly maxEvents: number;
+  /** How long settled operations and traces are remembered. */
+  readonly keepMs: number;
+  /** For what runs on no named route: a request whose store is gone. */
+  readonly onStoreError: OnStoreError;
+}
+
+export interface Telemetry {
+  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error';
+  /** Distinct values that one label may take before it says `other`. */
+  readonly labelValues: number;
+}

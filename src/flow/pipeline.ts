@@ -1,0 +1,25 @@
+import type { Arrived, Received, RequestContext } from '../core/context.ts';
+import type { Station } from '../core/station.ts';
+
+/** Any station, as the walk sees it: by the time a moment is called the context has what it asks for. */
+export type AnyStation = Station<RequestContext>;
+
+/**
+ * The stations in their order. `via` accepts a station only where the context already has what its `run` reads, so a wrong
+ * order does not compile.
+ */
+export class Pipeline<Ctx extends Arrived> {
+  readonly stations: readonly AnyStation[];
+
+  private constructor(stations: readonly AnyStation[]) {
+    this.stations = stations;
+  }
+
+  static start(): Pipeline<Arrived & Received> {
+    return new Pipeline<Arrived & Received>([]);
+  }
+
+  via<Adds extends object>(station: RequestContext extends Ctx ? Station<Ctx, Adds> : never): Pipeline<Ctx & Adds> {
+    return new Pipeline<Ctx & Adds>([...this.stations, station as AnyStation]);
+  }
+}

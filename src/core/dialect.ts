@@ -1,4 +1,4 @@
-import type { ChatRequest } from './chat-request.ts';
+import type { ChatRequest, Endpoint } from './chat-request.ts';
 import type { GatewayError } from './error.ts';
 import type { HeaderPair, RequestHead, ResponseHead } from './http.ts';
 import type { Deployment } from './snapshot.ts';
@@ -21,6 +21,8 @@ export interface ChunkFacts {
   readonly finishReason: string | null;
   /** Cumulative: the last one wins. */
   readonly usage: Usage | null;
+  /** Why a usage that was there was not taken (`odd_prompt`, `inconsistent`, …): the answer passes, the ledger marks it. */
+  readonly usageFlag?: string;
   /** True for a chunk that holds usage and no choice: hidden from a client that did not ask. */
   readonly usageOnly: boolean;
 }
@@ -33,7 +35,8 @@ export type ChatEvent =
   | { readonly kind: 'chunk'; readonly data: Buffer; readonly facts: ChunkFacts }
   | { readonly kind: 'answer'; readonly data: Buffer; readonly facts: ChunkFacts }
   | { readonly kind: 'comment'; readonly text: Buffer }
-  | { readonly kind: 'error'; readonly error: GatewayError; readonly usage: Usage | null }
+  /** `raw`: the upstream's own body where it is an OpenAI error object that the client may read unchanged. */
+  | { readonly kind: 'error'; readonly error: GatewayError; readonly usage: Usage | null; readonly raw?: Buffer }
   /** The upstream finished as its protocol says. `clean` is false when the bytes just stopped. */
   | { readonly kind: 'end'; readonly clean: boolean };
 
@@ -75,6 +78,10 @@ export interface ResponseEncoder {
 export interface EncodeContext {
   readonly stream: boolean;
   readonly includeUsage: boolean;
+  /** Choices asked for; 1 when left out. Needed to close every open choice of a stream that is cut short. */
+  readonly n?: number;
+  /** What a stream that is cut short before its first chunk says of itself. */
+  readonly answer?: { readonly endpoint: Endpoint; readonly id: string; readonly created: number; readonly model: string };
 }
 
 /** The wire protocol of a client. */
@@ -86,5 +93,5 @@ export interface ClientDialect {
   /** A whole error body. */
   readonly error: (error: GatewayError) => Buffer;
   /** The last chunks of a stream that we end ourselves with `finish_reason: "length"` (`[DONE]` included). */
-  readonly cutShort: (encoder: ResponseEncoder) => Buffer[];
+  readonly cutShort: (encoder: ResponseEncoder, usage?: Usage | null) => Buffer[];
 }

@@ -40,18 +40,24 @@ export interface RequestPort {
 
 export type RequestExchangeFactory = (attributes: Attributes, port: RequestPort) => RequestExchange;
 
-/** The translated request of one try: replaces headers and body whole. `watch` asks to see the response. */
+/**
+ * How much of its answer a try sees before the client does: nothing, the head, or head and body up to our reply. The route
+ * that Envoy takes decides it, so every try of a request has the same.
+ */
+export type Watch = 'none' | 'head' | 'body';
+
+/** The translated request of one try: replaces headers and body whole. */
 export interface AttemptRequest {
   readonly kind: 'replace';
   readonly mutation: Mutation;
   readonly body: Buffer;
-  readonly watch: boolean;
+  readonly watch: Watch;
 }
 
 /** `continue` lets the response go on with this mutation and ends our part in the attempt; `hold` waits for the next chunk. */
 export type AttemptReply = { readonly kind: 'hold' } | { readonly kind: 'continue'; readonly mutation: Mutation };
 
-/** One try at one backend. After a reply that is not `hold` the session ends the stream and Envoy passes the rest on untouched. */
+/** One try at one backend. After a reply that is not `hold` nothing more is asked, and Envoy passes the rest on untouched. */
 export interface AttemptExchange {
   readonly onRequestHead: (
     head: RequestHead,
@@ -61,4 +67,5 @@ export interface AttemptExchange {
   readonly close: () => void;
 }
 
-export type AttemptExchangeFactory = (attributes: Attributes) => AttemptExchange;
+/** `id` is what `tokenlat.request: id` of the request's own metadata said; empty when Envoy sent none. */
+export type AttemptExchangeFactory = (id: string, attributes: Attributes) => MaybePromise<AttemptExchange>;

@@ -1,0 +1,40 @@
+/** `npm run demo`: the whole gateway on real Envoy and Redis, in front of two demo model servers. */
+import { demoRequests } from './demo-requests.ts';
+import { printReport } from './print-report.ts';
+import { startDemo } from './start-demo.ts';
+
+const keep = process.argv.includes('--keep');
+const began = performance.now();
+
+try {
+  const demo = await startDemo((line) => process.stdout.write(`${line}\n`));
+  const startedMs = Math.round(performance.now() - began);
+  process.stdout.write(`TokenLat serves ${demo.url} (started in ${(startedMs / 1000).toFixed(1)} s)\n\n`);
+  const results = await demoRequests(demo);
+  for (const result of results) printReport(result);
+  const ok = results.every((result) => result.ok);
+  if (keep) {
+    process.stdout.write(
+      [
+        'Still running; Ctrl-C ends it. Try:',
+        `  curl ${demo.url}/chat/completions -H 'content-type: application/json' \\`,
+        `    -H 'authorization: Bearer ${demo.token}' \\`,
+        `    -d '{"model":"demo-chat","stream":true,"messages":[{"role":"user","content":"Hello there"}]}'`,
+        `  curl ${demo.ops}/metrics`,
+        '',
+      ].join('\n'),
+    );
+    await new Promise<void>((resolve) => {
+      process.once('SIGINT', () => resolve());
+      process.once('SIGTERM', () => resolve());
+    });
+  }
+  const left = await demo.stop();
+  process.stdout.write(`${JSON.stringify({ ok: ok && left === 0, requests: results.length, started_ms: startedMs, open_reservations: left })}\n`);
+  process.exitCode = ok && left === 0 ? 0 : 1;
+} catch (reason) {
+  process.stderr.write(`demo: ${reason instanceof Error ? reason.message : String(reason)}\n`);
+  process.stdout.write(`${JSON.stringify({ ok: false })}\n`);
+  process.exitCode = 1;
+}
+process.exit();

@@ -1,0 +1,87 @@
+import type { Snapshot } from '../core/snapshot.ts';
+import type { Clock } from '../core/ports/clock.ts';
+import type { Log, Metrics } from '../core/ports/telemetry.ts';
+import type { AttemptExchange, RequestExchangeFactory } from '../core/exchange.ts';
+import { parseRequestId } from '../core/ids.ts';
+import { createOpenAiClient } from '../dialects/openai/dialect.ts';
+import type { FlowOptions } from '../flow/flow-options.ts';
+import { LiveRequests } from '../flow/live-requests.ts';
+import { Pipeline } from '../flow/pipeline.ts';
+import { createRefusal } from '../flow/refusal.ts';
+import { RequestFlow } from '../flow/request-flow.ts';
+import { createServices } from '../flow/services.ts';
+import { createAdapt } from '../stations/adapt/adapt.ts';
+import { createAuthenticate } from '../stations/authenticate/authenticate.ts';
+import { modelAllowed } from '../stations/authenticate/model-allowed.ts';
+import { createEnhance } from '../stations/enhance/station.ts';
+import { createRoute } from '../stations/route/route.ts';
+import { rateLimitHeaders } from '../stations/schedule/rate-limit-headers.ts';
+import { createSchedule } from '../stations/schedule/station.ts';
+import { createWrap } from '../stations/wrap/wrap.ts';
+import type { Stores } from '../store/stores.ts';
+import type { Dialects } from './dialects.ts';
+
+export interface GatewayOptions {
+  readonly config: () => Snapshot;
+  readonly stores: Stores;
+  readonly dialects: Dialects;
+  readonly worker: number;
+  readonly workers: number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly mayWatchBody: () => boolean;
+}
+
+/** One process's gateway, without its wire. */
+export interface Gateway {
+  readonly requestFactory: RequestExchangeFactory;
+  /** The exchange of an attempt, or `null` when its request is not in this process. */
+  readonly attempt: (id: string, cluster: string) => AttemptExchange | null;
+  readonly live: LiveRequests;
+  /** Loads what a new configuration needs before its first request: key sets. */
+  readonly prefetch: (config: Snapshot) => Promise<void>;
+}
+
+/** Joins the six stations, in the order in which a request meets them, to the stores and the telemetry. */
+export function createGateway(options: GatewayOptions): Gateway {
+  const { config, stores, dialects, worker, workers, log, metrics, clock, mayWatchBody } = options;
+  const client = createOpenAiClient();
+  const live = new LiveRequests();
+  const authenticate = createAuthenticate({ log, metrics, clock });
+  const schedule = createSchedule({ store: stores.quota, workers, workerIndex: worker, metrics, log, clock });
+  const adapt = createAdapt({ dialects: dialects.backends });
+  const { stations } = Pipeline.start()
+    .via(authenticate)
+    .via(schedule.station)
+    .via(createRoute({ log, metrics, clock, supports: dialects.supports }))
+    .via(createEnhance())
+    .via(adapt.station)
+    .via(createWrap({ log, metrics, traces: stores.traces }));
+  const flow: FlowOptions = {
+    stations,
+    adapt,
+    client,
+    config,
+    placementOf: schedule.placementOf,
+    rateLimitHeaders,
+    services: createServices({ allowed: modelAllowed, log }),
+    refusal: createRefusal(client),
+    mayWatchBody,
+    live,
+    worker,
+    metrics,
+    log,
+    clock,
+  };
+  return {
+    requestFactory: (_attributes, port) => new RequestFlow(flow, port),
+    attempt(id, cluster) {
+      const parsed = parseRequestId(id);
+      const owner = parsed === null ? undefined : live.get(parsed.id);
+      return owner === undefined ? null : owner.attempt(cluster);
+    },
+    live,
+    prefetch: authenticate.prefetch,
+  };
+}

@@ -1,0 +1,40 @@
+import { resolve } from 'node:path';
+import { loadConfig } from '../config/load-config.ts';
+import { formatProblems, type Problem } from '../config/problem.ts';
+import type { Snapshot } from '../core/snapshot.ts';
+import { compileMatch } from '../stations/route/compile-match.ts';
+import { DIALECT_NAMES } from './dialects.ts';
+
+/** A configuration that is fit to run. */
+export interface LoadedConfig {
+  readonly path: string;
+  readonly snapshot: Snapshot;
+  readonly warnings: readonly Problem[];
+  /** Every file it was read from, with its text. */
+  readonly files: ReadonlyMap<string, string | null>;
+}
+
+/** The configuration cannot run. `message` is a list of problems with their places, for people. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly Problem[];
+
+  constructor(problems: readonly Problem[], files: ReadonlyMap<string, string | null>) {
+    super(formatProblems(problems, (file) => files.get(file) ?? undefined));
+    this.problems = problems;
+  }
+}
+
+/** Says what is wrong with a CEL expression; `null` when nothing is. */
+export function checkMatch(source: string): { readonly message: string; readonly offset: number } | null {
+  const compiled = compileMatch(source);
+  return 'error' in compiled ? { message: compiled.error, offset: compiled.position } : null;
+}
+
+/** Reads the configuration at `path`. Throws `ConfigError`. */
+export function load(path: string): LoadedConfig {
+  const full = resolve(path);
+  const result = loadConfig({ path: full, checkMatch, dialects: DIALECT_NAMES, generation: 1 });
+  if (!result.ok) throw new ConfigError(result.problems, result.files);
+  return { path: full, snapshot: result.snapshot, warnings: result.warnings, files: result.files };
+}

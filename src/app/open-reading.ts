@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Redis } from '../core/snapshot.ts';
+import type { Stores } from '../store/stores.ts';
+import { createRedisStores } from '../store/redis/redis-stores.ts';
+import { silentLog, silentMetrics } from '../telemetry/silent.ts';
+import { load } from './load.ts';
+import { localRedis } from './local-redis.ts';
+import { StartupError } from './startup-error.ts';
+
+/** The stores of a running server, for reading. Throws `StartupError`. */
+export async function openReading(path: string, stateDir: string): Promise<Pick<Stores, 'traces' | 'ledger' | 'close'>> {
+  const { snapshot } = load(path);
+  const redis = snapshot.redis ?? localRedis() ?? redisOf(stateDir);
+  if (redis === null) {
+    throw new StartupError('no Redis to read from: set redis.url in the configuration, or name the --state of `tokenlat up`');
+  }
+  const stores = createRedisStores({ redis, ledger: snapshot.ledger, log: silentLog, metrics: silentMetrics });
+  if (!(await stores.ready(2000))) {
+    await stores.close();
+    throw new StartupError(`Redis does not answer at ${redactUrl(redis.url)}`);
+  }
+  return stores;
+}
+
+function redisOf(stateDir: string): Redis | null {
+  const socket = resolve(join(stateDir, 'redis', 'redis.sock'));
+  if (!existsSync(socket)) return null;
+  return { url: `unix://${socket}`, sentinel: null, cluster: null, commandTimeoutMs: 1000, keyPrefix: 'tl:' };
+}
+
+function redactUrl(url: string): string {
+  return url.replace(/\/\/[^@/]*@/, '//***@');
+}

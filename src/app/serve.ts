@@ -1,0 +1,72 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Log } from '../core/ports/telemetry.ts';
+import { workerAddresses } from '../config/worker-address.ts';
+import { createOpsServer } from '../telemetry/ops-server.ts';
+import { sumMetrics } from '../telemetry/sum-metrics.ts';
+import type { LoadedConfig } from './load.ts';
+import { requireFreePort } from './require-free-port.ts';
+import { StartupError } from './startup-error.ts';
+import { startWorker, type Worker } from './worker.ts';
+import { WorkerPool } from './worker-pool.ts';
+
+export interface ServeOptions {
+  readonly loaded: LoadedConfig;
+  readonly runDir: string;
+  readonly log: Log;
+}
+
+/** The whole server: its workers and the listener for operators. */
+export interface Served {
+  stop(): Promise<void>;
+}
+
+/** What a single process and a pool of them have in common. */
+export type Workers = Pick<Worker, 'drain'> & { reports(): ReturnType<WorkerPool['reports']> };
+
+/** Starts the workers, then the operators' listener. Throws `StartupError` with what to do. */
+export async function serve({ loaded, runDir, log }: ServeOptions): Promise<Served> {
+  const { server } = loaded.snapshot;
+  await requireFreePort(server.ops.address, server.ops.port, 'server.ops.port');
+  mkdirSync(runDir, { recursive: true, mode: 0o700 });
+  for (const address of workerAddresses(server)) {
+    if (address.kind === 'unix') mkdirSync(dirname(address.path), { recursive: true });
+  }
+  const workers = server.workers === 1 ? await single(loaded, runDir, log) : await pool(loaded, runDir, log);
+  let draining = false;
+  const ops = await createOpsServer({
+    address: server.ops.address,
+    port: server.ops.port,
+    metrics: async () => sumMetrics((await workers.reports()).map((report) => report.metrics)),
+    health: async () => {
+      const reports = await workers.reports();
+      const missing = server.workers - reports.length;
+      return {
+        ready: !draining && missing === 0 && reports.every((report) => report.ready),
+        reasons: [
+          ...new Set([...(draining ? ['draining'] : []), ...(missing === 0 ? [] : [`${missing} workers do not answer`]), ...reports.flatMap((report) => report.reasons)]),
+        ],
+      };
+    },
+  });
+  return {
+    async stop() {
+      draining = true;
+      await workers.drain();
+      await ops.close();
+    },
+  };
+}
+
+async function single(loaded: LoadedConfig, runDir: string, log: Log): Promise<Workers> {
+  const worker = await startWorker({ loaded, index: 0, runDir, log }).catch((cause: unknown) => {
+    throw new StartupError(`the server did not start: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  });
+  return { drain: () => worker.drain(), reports: async () => [await worker.report()] };
+}
+
+async function pool(loaded: LoadedConfig, runDir: string, log: Log): Promise<Workers> {
+  const workers = new WorkerPool({ path: loaded.path, count: loaded.snapshot.server.workers, runDir, log });
+  await workers.start();
+  return workers;
+}

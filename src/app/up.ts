@@ -1,0 +1,97 @@
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Log } from '../core/ports/telemetry.ts';
+import { watchConfig } from '../config/watch-config.ts';
+import type { Snapshot } from '../core/snapshot.ts';
+import { BOOTSTRAP_FILE, renderEnvoy } from '../render/render-envoy.ts';
+import { writeFiles } from '../render/write-files.ts';
+import { findEnvoy, startEnvoy } from './envoy-process.ts';
+import { DIALECT_NAMES } from './dialects.ts';
+import { checkMatch, load, type LoadedConfig } from './load.ts';
+import { LOCAL_REDIS_VARIABLE } from './local-redis.ts';
+import { startLocalRedis } from './redis-process.ts';
+import { requireFreePort } from './require-free-port.ts';
+import { serve } from './serve.ts';
+
+export interface UpOptions {
+  readonly path: string;
+  /** Where everything that runs keeps its files. */
+  readonly stateDir: string;
+  readonly log: Log;
+  /** A part that we started has died: nothing works without it. */
+  readonly onFatal: (reason: string) => void;
+}
+
+/** What runs, and how to reach it. */
+export interface Up {
+  readonly url: string;
+  readonly loaded: LoadedConfig;
+  readonly startedRedis: boolean;
+  stop(): Promise<void>;
+}
+
+/** Everything for one machine: Redis if the configuration names none, the server, Envoy. Throws `StartupError`. */
+export async function up({ path, stateDir, log, onFatal }: UpOptions): Promise<Up> {
+  const dir = resolve(stateDir);
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  findEnvoy();
+  const asked = load(path);
+  const { listen } = asked.snapshot;
+  await requireFreePort(listen.address, listen.port, 'listen.port');
+  await requireFreePort('127.0.0.1', listen.adminPort, 'listen.admin_port');
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const step of stops.splice(0).toReversed()) await step();
+  };
+  try {
+    const redis = asked.snapshot.redis === null ? await startLocalRedis(join(dir, 'redis'), onFatal) : null;
+    if (redis !== null) {
+      stops.push(() => redis.stop());
+      process.env[LOCAL_REDIS_VARIABLE] = redis.url;
+    }
+    const loaded = load(path);
+    const served = await serve({ loaded, runDir: join(dir, 'run'), log });
+    stops.push(() => served.stop());
+    const envoyDir = join(dir, 'envoy');
+    const envoy = await startRendered(loaded, envoyDir, log, onFatal, stops);
+    stops.push(() => envoy.stop());
+    return { url: `${listen.tls === null ? 'http' : 'https'}://${hostOf(listen.address)}:${listen.port}/v1`, loaded, startedRedis: redis !== null, stop };
+  } catch (reason) {
+    await stop();
+    throw reason;
+  }
+}
+
+async function startRendered(
+  loaded: LoadedConfig,
+  dir: string,
+  log: Log,
+  onFatal: (reason: string) => void,
+  stops: (() => Promise<void>)[],
+) {
+  const write = (snapshot: Snapshot): void => {
+    writeFiles(dir, renderEnvoy(snapshot, { nodeId: 'tokenlat', dir }).files);
+  };
+  write(loaded.snapshot);
+  const watcher = watchConfig({
+    path: loaded.path,
+    checkMatch,
+    dialects: DIALECT_NAMES,
+    current: loaded.snapshot,
+    files: loaded.files.keys(),
+    onChange: write,
+    onProblem: (problems) => log.debug('Envoy keeps its configuration', { problems: problems.length }),
+  });
+  stops.push(async () => watcher.close());
+  return startEnvoy({
+    config: join(dir, BOOTSTRAP_FILE),
+    dir,
+    adminPort: loaded.snapshot.listen.adminPort,
+    concurrency: Math.max(1, loaded.snapshot.server.workers),
+    onExit: onFatal,
+  });
+}
+
+function hostOf(address: string): string {
+  return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
+}

@@ -1,0 +1,45 @@
+import { createLog } from '../telemetry/log.ts';
+import { guardProcess } from './guard-process.ts';
+import { load } from './load.ts';
+import { startWorker, type Worker } from './worker.ts';
+import type { FromWorker, ToWorker } from './worker-messages.ts';
+
+/** Entry of a worker process: `worker-main CONFIG INDEX RUNDIR`, with a channel to the primary. */
+async function main([path = '', index = '', runDir = '']: readonly string[]): Promise<void> {
+  const loaded = load(path);
+  const log = createLog({ level: loaded.snapshot.telemetry.logLevel, base: { worker: Number(index) } });
+  const worker = await startWorker({ loaded, index: Number(index), runDir, log });
+  const leave = once(worker);
+  guardProcess(log, leave);
+  // The primary is gone: nobody would restart or drain us.
+  process.once('disconnect', () => void leave());
+  process.on('message', (message: ToWorker) => {
+    if (message.kind === 'drain') void leave();
+    if (message.kind === 'report') {
+      void worker.report().then((report) => say({ kind: 'report', turn: message.turn, report }));
+    }
+  });
+  say({ kind: 'ready' });
+}
+
+function once(worker: Worker): (code?: number) => Promise<void> {
+  let leaving: Promise<void> | null = null;
+  return (code = 0) => {
+    leaving ??= worker.drain().finally(() => process.exit(code));
+    return leaving;
+  };
+}
+
+function say(message: FromWorker): void {
+  if (process.connected) process.send?.(message);
+}
+
+// A terminal's Ctrl-C reaches the whole group; only the primary decides when workers go.
+process.on('SIGINT', () => {});
+process.on('SIGTERM', () => {});
+
+main(process.argv.slice(2)).catch((reason: unknown) => {
+  say({ kind: 'failed', message: reason instanceof Error ? reason.message : String(reason) });
+  process.exitCode = 1;
+  if (process.connected) process.disconnect();
+});

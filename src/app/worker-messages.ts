@@ -1,0 +1,22 @@
+import type { ProcessFigures } from '../telemetry/sum-metrics.ts';
+
+/** What the primary process and a worker tell each other over their channel. */
+export type ToWorker =
+  | { readonly kind: 'report'; readonly turn: number }
+  | { readonly kind: 'drain' };
+
+export type FromWorker =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'report'; readonly turn: number; readonly report: WorkerReport };
+
+/** How a worker is. */
+export interface WorkerReport {
+  readonly worker: number;
+  readonly ready: boolean;
+  /** Why it is not, or what an operator should know. */
+  readonly reasons: readonly string[];
+  readonly generation: number;
+  readonly requests: number;
+  readonly metrics: ProcessFigures;
+}

@@ -1,0 +1,29 @@
+import { Command } from 'commander';
+import { load } from '../../app/load.ts';
+import { formatProblems } from '../../config/problem.ts';
+import { renderJsonSchema } from '../../config/json-schema.ts';
+
+/** `tokenlat config check|schema`. */
+export function configCommand(): Command {
+  return new Command('config')
+    .description('look at the configuration')
+    .addCommand(
+      new Command('check')
+        .description('say what is wrong with a configuration, by file, line and column')
+        .argument('[file]', 'configuration file', 'tokenlat.yaml')
+        .option('-c, --config <file>', 'the same, as an option')
+        .action((file: string, { config }: { config?: string }) => {
+          const path = config ?? file;
+          const { snapshot, warnings, files } = load(path);
+          if (warnings.length > 0) process.stderr.write(`${formatProblems(warnings, (name) => files.get(name) ?? undefined)}\n`);
+          process.stdout.write(
+            `${path}: fit to run (${snapshot.backends.size} backends, ${snapshot.models.size} models, ${snapshot.routes.length} routes)\n`,
+          );
+        }),
+    )
+    .addCommand(
+      new Command('schema')
+        .description('print the JSON Schema of tokenlat.yaml')
+        .action(() => void process.stdout.write(renderJsonSchema())),
+    );
+}

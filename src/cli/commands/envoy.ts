@@ -1,0 +1,32 @@
+import { Command } from 'commander';
+import { load } from '../../app/load.ts';
+import { renderEnvoy } from '../../render/render-envoy.ts';
+import { renderExisting } from '../../render/render-existing.ts';
+import { writeFiles } from '../../render/write-files.ts';
+
+interface RenderFlags {
+  readonly config: string;
+  readonly out?: string;
+  readonly existing?: boolean;
+}
+
+/** `tokenlat envoy render`. */
+export function envoyCommand(): Command {
+  return new Command('envoy').description("make Envoy's configuration").addCommand(
+    new Command('render')
+      .description('write the bootstrap and the files it reads, or the pieces for an Envoy that you run')
+      .option('-c, --config <file>', 'configuration file', 'tokenlat.yaml')
+      .option('-o, --out <folder>', 'write files there; else print')
+      .option('--existing', 'only the filter, cluster and route pieces')
+      .action(({ config, out, existing = false }: RenderFlags) => {
+        const { snapshot } = load(config);
+        const { files } = existing ? renderExisting(snapshot) : renderEnvoy(snapshot, { nodeId: 'tokenlat', dir: out ?? '.' });
+        if (out !== undefined) {
+          writeFiles(out, files);
+          process.stdout.write(`${[...files.keys()].map((name) => `${out}/${name}`).join('\n')}\n`);
+          return;
+        }
+        for (const [name, content] of files) process.stdout.write(`# ── ${name}\n${content}\n`);
+      }),
+  );
+}

@@ -1,0 +1,35 @@
+import { Command } from 'commander';
+import { load } from '../../app/load.ts';
+import { serve } from '../../app/serve.ts';
+import { writeFiles } from '../../render/write-files.ts';
+import { renderEnvoy } from '../../render/render-envoy.ts';
+import { createLog } from '../../telemetry/log.ts';
+import { untilStopped } from '../until-stopped.ts';
+
+interface ServeFlags {
+  readonly config: string;
+  readonly state: string;
+  readonly envoyDir?: string;
+}
+
+/** `tokenlat serve`: the server alone, for an Envoy that runs elsewhere. */
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description('run the server alone, for an Envoy that you run')
+    .option('-c, --config <file>', 'configuration file', 'tokenlat.yaml')
+    .option('--state <folder>', 'where sockets between workers are kept', '.tokenlat')
+    .option('--envoy-dir <folder>', "write Envoy's configuration there at the start")
+    .action(async ({ config, state, envoyDir }: ServeFlags) => {
+      const loaded = load(config);
+      const log = createLog({ level: loaded.snapshot.telemetry.logLevel });
+      for (const warning of loaded.warnings) log.warn('configuration', { path: warning.path, problem: warning.message });
+      await untilStopped(log, async () => {
+        if (envoyDir !== undefined) {
+          writeFiles(envoyDir, renderEnvoy(loaded.snapshot, { nodeId: 'tokenlat', dir: envoyDir }).files);
+        }
+        const served = await serve({ loaded, runDir: state, log });
+        log.info('serving', { workers: loaded.snapshot.server.workers, generation: loaded.snapshot.generation });
+        return () => served.stop();
+      });
+    });
+}

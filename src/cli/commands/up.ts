@@ -1,0 +1,23 @@
+import { Command } from 'commander';
+import { load } from '../../app/load.ts';
+import { up } from '../../app/up.ts';
+import { createLog } from '../../telemetry/log.ts';
+import { untilStopped } from '../until-stopped.ts';
+
+/** `tokenlat up`: everything on one machine. */
+export function upCommand(): Command {
+  return new Command('up')
+    .description('run the server, Envoy, and Redis if the configuration names none')
+    .option('-c, --config <file>', 'configuration file', 'tokenlat.yaml')
+    .option('--state <folder>', 'where logs, sockets and data are kept', '.tokenlat')
+    .action(async ({ config, state }: { config: string; state: string }) => {
+      const { snapshot, warnings } = load(config);
+      const log = createLog({ level: snapshot.telemetry.logLevel });
+      for (const warning of warnings) log.warn('configuration', { path: warning.path, problem: warning.message });
+      await untilStopped(log, async (onFatal) => {
+        const running = await up({ path: config, stateDir: state, log, onFatal });
+        process.stderr.write(`TokenLat serves ${running.url}${running.startedRedis ? ' (with a Redis of its own)' : ''}\n`);
+        return () => running.stop();
+      });
+    });
+}

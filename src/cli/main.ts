@@ -1,0 +1,54 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from '../app/load.ts';
+import { StartupError } from '../app/startup-error.ts';
+import { configCommand } from './commands/config.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { envoyCommand } from './commands/envoy.ts';
+import { serveCommand } from './commands/serve.ts';
+import { tokenCommand } from './commands/token.ts';
+import { traceCommand } from './commands/trace.ts';
+import { upCommand } from './commands/up.ts';
+import { UserError } from './user-error.ts';
+import { version } from './version.ts';
+
+/** Exit codes: 0 done, 1 it went wrong, 2 the call's words are off, 3 the configuration is not fit to run. */
+const EXIT = { failed: 1, usage: 2, config: 3 } as const;
+
+const program = new Command('tokenlat')
+  .description('LLM gateway for the Envoy you already run')
+  .version(version(), '-V, --version')
+  .showHelpAfterError('(tokenlat --help lists the commands)')
+  .exitOverride();
+
+for (const command of [
+  upCommand(),
+  serveCommand(),
+  configCommand(),
+  envoyCommand(),
+  doctorCommand(),
+  tokenCommand(),
+  traceCommand(),
+]) {
+  program.addCommand(command);
+}
+
+try {
+  await program.parseAsync(process.argv);
+} catch (reason) {
+  process.exitCode = report(reason);
+}
+
+function report(reason: unknown): number {
+  if (reason instanceof CommanderError) return reason.exitCode === 0 ? 0 : EXIT.usage;
+  if (reason instanceof ConfigError) {
+    process.stderr.write(`${reason.message}\n`);
+    return EXIT.config;
+  }
+  if (reason instanceof StartupError || reason instanceof UserError) {
+    process.stderr.write(`tokenlat: ${reason.message}\n`);
+    return EXIT.failed;
+  }
+  process.stderr.write(`tokenlat: ${reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)}\n`);
+  return EXIT.failed;
+}

@@ -1,0 +1,7 @@
+/** Control characters and direction marks, which would let a name from outside rewrite the terminal. */
+const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Any value as one line that is safe to print. */
+export function printable(value: unknown): string {
+  return String(value ?? '').replace(UNSAFE, '?');
+}

@@ -1,0 +1,116 @@
+import type { Path } from '../problem.ts';
+import { didYouMean } from '../suggest.ts';
+import { resolveAlias } from '../compile/resolve-alias.ts';
+import { defaultMaxTokens } from '../compile/compile-models.ts';
+import type { CheckContext } from './finding.ts';
+
+/** Rules about models, aliases and routes. */
+export function checkModels(context: CheckContext): void {
+  const { document, problem } = context;
+  const names = new Set<string>();
+  document.models.forEach((model, index) => {
+    const path = ['models', index];
+    if (names.has(model.name)) problem([...path, 'name'], `"${model.name}" is named twice`);
+    names.add(model.name);
+    checkDeployments(context, model, path);
+    model.fallback.forEach((name, at) => {
+      const target = checkReference(context, name, [...path, 'fallback', at]);
+      if (target === model.name) problem([...path, 'fallback', at], 'leads back to the model itself');
+    });
+  });
+  for (const alias of Object.keys(document.aliases)) checkAlias(context, alias);
+  checkRoutes(context);
+}
+
+function checkDeployments(context: CheckContext, model: CheckContext['document']['models'][number], path: Path): void {
+  const { document, problem, warn } = context;
+  const backends = document.backends.map((backend) => backend.name);
+  const seen = new Set<string>();
+  model.deployments.forEach((deployment, at) => {
+    const where = [...path, 'deployments', at];
+    if (!backends.includes(deployment.backend))
+      problem(
+        [...where, 'backend'],
+        `there is no backend "${deployment.backend}".${didYouMean(deployment.backend, backends)}`,
+      );
+    if (seen.has(deployment.backend))
+      problem([...where, 'backend'], `"${model.name}" stands on "${deployment.backend}" twice`);
+    seen.add(deployment.backend);
+    const { profile, limits, price } = deployment;
+    if (profile.max_concurrency !== undefined && limits?.concurrency !== undefined)
+      problem([...where, 'profile', 'max_concurrency'], 'says the same as limits.concurrency: keep one');
+    if (defaultMaxTokens(profile) >= profile.context)
+      problem([...where, 'profile', 'default_max_tokens'], 'must be smaller than the context');
+    if (price.cached_per_mtok !== undefined && price.cached_per_mtok > price.prompt_per_mtok)
+      warn([...where, 'price', 'cached_per_mtok'], 'is higher than prompt_per_mtok: cached tokens would cost more');
+  });
+}
+
+/** Reports a name that is no model and gives the model it stands for. */
+function checkReference(context: CheckContext, name: string, path: Path): string | null {
+  const { document, problem } = context;
+  const target = resolveAlias(document.aliases, name);
+  const known = document.models.map((model) => model.name);
+  // A broken alias is reported once, at the alias.
+  if (target === null) return null;
+  if (known.includes(target)) return target;
+  if (target === name)
+    problem(path, `there is no model "${name}".${didYouMean(name, [...known, ...Object.keys(document.aliases)])}`);
+  return null;
+}
+
+function checkAlias({ document, problem, warn }: CheckContext, alias: string): void {
+  const path = ['aliases', alias];
+  if (document.models.some((model) => model.name === alias)) problem(path, 'is the name of a model already');
+  const target = resolveAlias(document.aliases, alias);
+  if (target === null) {
+    problem(path, 'leads in a circle');
+    return;
+  }
+  const model = document.models.find((candidate) => candidate.name === target);
+  const known = document.models.map((candidate) => candidate.name);
+  // A chain is reported at its last link only.
+  if (model === undefined && document.aliases[alias] === target)
+    problem(path, `there is no model "${target}".${didYouMean(target, known)}`);
+  if (model?.stage === 'retired') warn(path, `leads to "${target}", which is retired`);
+}
+
+function checkRoutes(context: CheckContext): void {
+  const { document, problem, warn } = context;
+  const names = new Set<string>();
+  document.routes.forEach((route, index) => {
+    const path = ['routes', index];
+    if (names.has(route.name)) problem([...path, 'name'], `"${route.name}" is named twice`);
+    names.add(route.name);
+    const open = route.match === undefined && route.models.includes('*');
+    if (route.name === 'default' && !open)
+      problem([...path, 'name'], '"default" is kept for the route without match and models');
+    if (open && index < document.routes.length - 1)
+      warn(path, 'takes every request: the routes below are never looked at');
+    const fault = route.match === undefined ? null : context.checkMatch(route.match);
+    if (fault !== null) problem([...path, 'match'], `is not a usable CEL expression: ${fault.message}`, fault.offset);
+    checkCandidates(context, route, path);
+  });
+}
+
+function checkCandidates(context: CheckContext, route: CheckContext['document']['routes'][number], path: Path): void {
+  const { document, problem } = context;
+  const targets = route.candidates.map((candidate, at) =>
+    checkReference(context, candidate.model, [...path, 'candidates', at, 'model']),
+  );
+  const seen = new Set<string>();
+  targets.forEach((target, at) => {
+    if (target !== null && seen.has(target))
+      problem([...path, 'candidates', at, 'model'], `"${target}" stands here twice`);
+    if (target !== null) seen.add(target);
+  });
+  route.fallback.forEach((name, at) => checkReference(context, name, [...path, 'fallback', at]));
+  if (route.candidates.length === 0) return;
+  if (route.candidates.every((candidate) => candidate.weight === 0))
+    problem([...path, 'candidates'], 'all have the weight 0: none would ever serve');
+  if (route.candidates.every((candidate) => candidate.canary))
+    problem([...path, 'candidates'], 'are all canaries: one must be the rule');
+  const stages = targets.map((target) => document.models.find((model) => model.name === target)?.stage);
+  if (stages.every((stage) => stage === 'retired'))
+    problem([...path, 'candidates'], 'are all retired: none would ever serve');
+}

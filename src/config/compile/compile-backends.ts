@@ -1,0 +1,37 @@
+import type { Backend } from '../../core/snapshot.ts';
+import { endpointOf } from '../endpoint-url.ts';
+import type { ConfigDocument } from '../schema/document.ts';
+
+export function compileBackends(document: ConfigDocument): Map<string, Backend> {
+  return new Map(document.backends.map((entry) => [entry.name, compileBackend(entry)]));
+}
+
+function compileBackend(entry: ConfigDocument['backends'][number]): Backend {
+  const endpoints = entry.endpoints.map(({ url, weight }) => {
+    const parsed = endpointOf(url);
+    if ('error' in parsed) throw new Error(`unchecked endpoint: ${parsed.error}`);
+    return { ...parsed, weight };
+  });
+  const health = entry.health?.http;
+  return {
+    name: entry.name,
+    dialect: entry.dialect,
+    endpoints: endpoints.map(({ host, port, weight }) => ({ host, port, weight })),
+    basePath: endpoints[0]?.basePath ?? '',
+    tls: endpoints[0]?.tls ?? false,
+    http2: entry.http2,
+    health:
+      health === undefined
+        ? null
+        : {
+            path: health.path,
+            intervalMs: health.interval,
+            timeoutMs: health.timeout,
+            unhealthyAfter: health.unhealthy_after,
+            healthyAfter: health.healthy_after,
+          },
+    credentials: entry.credentials.map(({ header, value }) => [header, value] as const),
+    headers: Object.entries(entry.headers),
+    options: { ...entry.options },
+  };
+}

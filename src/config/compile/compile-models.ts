@@ -1,0 +1,101 @@
+import { pricePerMtok } from '../../core/money.ts';
+import type { Backend, Concurrency, Deployment, Model, Route } from '../../core/snapshot.ts';
+import type { ConfigDocument } from '../schema/document.ts';
+import { resolveAlias } from './resolve-alias.ts';
+
+type ModelEntry = ConfigDocument['models'][number];
+type DeploymentEntry = ModelEntry['deployments'][number];
+type LimitsEntry = DeploymentEntry['limits'];
+
+const DEFAULT_QUEUE_TIMEOUT_MS = 2000;
+
+/** The bound for requests without one: 1024 tokens, or half of a small context. */
+export function defaultMaxTokens(profile: DeploymentEntry['profile']): number {
+  return profile.default_max_tokens ?? Math.max(1, Math.min(1024, Math.floor(profile.context / 2)));
+}
+
+export function compileModels(document: ConfigDocument, backends: ReadonlyMap<string, Backend>): Map<string, Model> {
+  return new Map(
+    document.models.map((model) => [
+      model.name,
+      {
+        name: model.name,
+        stage: model.stage,
+        deployments: model.deployments.map((entry) => compileDeployment(document, model, entry, backends)),
+        fallback: model.fallback.map((name) => target(document, name)),
+      },
+    ]),
+  );
+}
+
+/** Routes in order, with a route for everything else at the end. */
+export function compileRoutes(document: ConfigDocument): Route[] {
+  const routes = document.routes.map((route) => ({
+    id: route.name,
+    models: route.models,
+    match: route.match ?? null,
+    candidates: route.candidates.map((candidate) => ({ ...candidate, model: target(document, candidate.model) })),
+    fallback: route.fallback.map((name) => target(document, name)),
+    onStoreError: route.on_store_error,
+    timeoutMs: route.timeout ?? null,
+  }));
+  if (routes.some((route) => route.match === null && route.models.includes('*'))) return routes;
+  const { on_store_error: onStoreError } = document.ledger;
+  return [
+    ...routes,
+    { id: 'default', models: ['*'], match: null, candidates: [], fallback: [], onStoreError, timeoutMs: null },
+  ];
+}
+
+export function compileAliases(document: ConfigDocument): Map<string, string> {
+  return new Map(Object.keys(document.aliases).map((alias) => [alias, target(document, alias)]));
+}
+
+function target(document: ConfigDocument, name: string): string {
+  return resolveAlias(document.aliases, name) ?? name;
+}
+
+function compileDeployment(
+  document: ConfigDocument,
+  model: ModelEntry,
+  entry: DeploymentEntry,
+  backends: ReadonlyMap<string, Backend>,
+): Deployment {
+  const backend = backends.get(entry.backend);
+  if (backend === undefined) throw new Error(`unchecked reference to backend ${entry.backend}`);
+  const { price, profile } = entry;
+  const shared = document.backends.find((candidate) => candidate.name === entry.backend)?.limits;
+  return {
+    id: `${model.name}@${backend.name}`,
+    model: model.name,
+    backend,
+    upstreamModel: entry.model ?? model.name,
+    weight: entry.weight,
+    chatTemplate: entry.chat_template ?? null,
+    price: {
+      currency: price.currency,
+      promptPerMtok: pricePerMtok(price.prompt_per_mtok),
+      cachedPerMtok: pricePerMtok(price.cached_per_mtok ?? price.prompt_per_mtok),
+      completionPerMtok: pricePerMtok(price.completion_per_mtok),
+    },
+    profile: {
+      p95Ms: profile.p95_ms,
+      quality: profile.quality,
+      context: profile.context,
+      defaultMaxTokens: defaultMaxTokens(profile),
+    },
+    concurrency: compileConcurrency(profile.max_concurrency, entry.limits, shared),
+  };
+}
+
+/** The nearest word wins: profile, deployment, backend. */
+function compileConcurrency(short: number | undefined, own: LimitsEntry, shared: LimitsEntry): Concurrency | null {
+  const limit = short ?? own?.concurrency ?? shared?.concurrency;
+  if (limit === undefined) return null;
+  return {
+    limit,
+    queue: own?.queue?.size ?? shared?.queue?.size ?? 0,
+    queueTimeoutMs: own?.queue?.timeout ?? shared?.queue?.timeout ?? DEFAULT_QUEUE_TIMEOUT_MS,
+    text: own?.text ?? shared?.text ?? null,
+  };
+}

@@ -1,0 +1,99 @@
+import type { Filter, Redis, Server, Snapshot } from '../../core/snapshot.ts';
+import { deepFreeze } from '../freeze.ts';
+import type { FileReader } from '../references.ts';
+import type { ConfigDocument } from '../schema/document.ts';
+import { compileAuth } from './compile-auth.ts';
+import { compileBackends } from './compile-backends.ts';
+import { compileAliases, compileModels, compileRoutes } from './compile-models.ts';
+import { compileTenant, compileTenants } from './compile-tenants.ts';
+
+const DEFAULT_MAX_REQUEST_MS = 900_000;
+
+/** Makes a snapshot from a document that passed every check. */
+export function compileSnapshot(
+  document: ConfigDocument,
+  files: FileReader,
+  terms: readonly string[],
+): Omit<Snapshot, 'generation' | 'digest'> {
+  const { listen, limits, timeouts, retry, ledger, telemetry } = document;
+  const backends = compileBackends(document);
+  return deepFreeze({
+    listen: {
+      address: listen.address,
+      port: listen.port,
+      tls:
+        listen.tls === undefined ? null : { cert: files.resolve(listen.tls.cert), key: files.resolve(listen.tls.key) },
+      adminPort: listen.admin_port,
+    },
+    server: compileServer(document, files),
+    redis: compileRedis(document),
+    auth: compileAuth(document, files),
+    tenants: compileTenants(document),
+    tenantDefaults: compileTenant('*', document.tenant_defaults),
+    backends,
+    models: compileModels(document, backends),
+    aliases: compileAliases(document),
+    routes: compileRoutes(document),
+    limits: {
+      bodyBytes: limits.body,
+      responseBytes: limits.response,
+      eventBytes: limits.event,
+      headerBytes: limits.headers,
+      jsonDepth: limits.json_depth,
+    },
+    timeouts: {
+      requestMs: timeouts.request,
+      maxRequestMs: timeouts.max_request ?? Math.max(timeouts.request, DEFAULT_MAX_REQUEST_MS),
+      idleMs: timeouts.idle,
+      connectMs: timeouts.connect,
+    },
+    retry: { retries: retry.retries, baseMs: retry.base, maxMs: retry.max, retryAfterCapMs: retry.retry_after_cap },
+    filter: compileFilter(document, terms),
+    responses: { model: document.responses.model },
+    ledger: {
+      leaseMs: ledger.lease,
+      onCrash: ledger.on_crash,
+      maxEvents: ledger.max_events,
+      keepMs: ledger.keep,
+      onStoreError: ledger.on_store_error,
+    },
+    telemetry: { logLevel: telemetry.log_level, labelValues: telemetry.label_values },
+  });
+}
+
+function compileServer({ server }: ConfigDocument, files: FileReader): Server {
+  const { mtls } = server.tcp;
+  return {
+    workers: server.workers,
+    transport:
+      server.transport === 'unix'
+        ? { kind: 'unix', socketDir: files.resolve(server.socket_dir) }
+        : {
+            kind: 'tcp',
+            address: server.tcp.address,
+            port: server.tcp.port,
+            mtls:
+              mtls === undefined
+                ? null
+                : { cert: files.resolve(mtls.cert), key: files.resolve(mtls.key), ca: files.resolve(mtls.ca) },
+          },
+    ops: { ...server.ops },
+    drainMs: server.drain,
+    messageTimeoutMs: server.message_timeout,
+  };
+}
+
+function compileRedis({ redis }: ConfigDocument): Redis | null {
+  if (redis === undefined) return null;
+  return {
+    url: redis.url,
+    sentinel: redis.sentinel ?? null,
+    cluster: redis.cluster ?? null,
+    commandTimeoutMs: redis.command_timeout,
+    keyPrefix: redis.key_prefix,
+  };
+}
+
+function compileFilter({ filter }: ConfigDocument, terms: readonly string[]): Filter {
+  return { enabled: filter.enabled ?? terms.length > 0, terms };
+}

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Snapshot } from '../core/snapshot.ts';
+import { checkAuth } from './check/check-auth.ts';
+import { checkBackends } from './check/check-backends.ts';
+import { checkModels } from './check/check-models.ts';
+import { checkServer } from './check/check-server.ts';
+import type { CheckContext, CheckMatch } from './check/finding.ts';
+import { compileSnapshot } from './compile/compile-snapshot.ts';
+import { readTerms } from './filter-terms.ts';
+import type { Problem } from './problem.ts';
+import { createFileReader, createSubstitute } from './references.ts';
+import type { FileReader } from './references.ts';
+import type { ConfigDocument } from './schema/document.ts';
+import { validateDocument } from './validate.ts';
+import { readYaml, SOURCE_LIMITS } from './yaml-source.ts';
+import type { YamlSource } from './yaml-source.ts';
+
+export interface LoadOptions {
+  readonly path: string;
+  /** Compiles a CEL expression, to say what is wrong with it. */
+  readonly checkMatch: CheckMatch;
+  /** Names of the dialects that there are. */
+  readonly dialects: readonly string[];
+  /** Number of the snapshot. */
+  readonly generation: number;
+  /** Where `${env:…}` looks. Default: the environment of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+export type LoadResult = (
+  | { readonly ok: true; readonly snapshot: Snapshot; readonly warnings: readonly Problem[] }
+  | { readonly ok: false; readonly problems: readonly Problem[] }
+) & {
+  /** Every file that the configuration named, by absolute path; null for one that could not be read. To watch and to show. */
+  readonly files: ReadonlyMap<string, string | null>;
+};
+
+/**
+ * Reads, checks and compiles a configuration. Never throws for what the file says: every problem comes back with its
+ * place. All or nothing: a snapshot exists only when there is no problem.
+ */
+export function loadConfig(options: LoadOptions): LoadResult {
+  const file = path.resolve(options.path);
+  const files = createFileReader(path.dirname(file));
+  const read = readMain(file);
+  const all = (): ReadonlyMap<string, string | null> =>
+    new Map([[file, 'text' in read ? read.text : null], ...files.seen]);
+  if ('problem' in read) return { ok: false, problems: [read.problem], files: all() };
+  const substitute = createSubstitute({ env: options.env ?? process.env, files });
+  const source = readYaml(file, read.text, substitute);
+  if (source.problems.length > 0) return { ok: false, problems: inOrder(source.problems), files: all() };
+  if (source.data === null)
+    return {
+      ok: false,
+      problems: [source.at([], 'is empty: it needs at least version, auth, backends and models')],
+      files: all(),
+    };
+  const shape = validateDocument(source);
+  if (!shape.ok) return { ok: false, problems: inOrder(shape.problems), files: all() };
+  const found = check(source, shape.document, files, options);
+  if (found.problems.length > 0) return { ok: false, problems: inOrder(found.problems), files: all() };
+  const compiled = compileSnapshot(shape.document, files, found.terms);
+  const digest = digestOf(source, files);
+  const snapshot = Object.freeze({ generation: options.generation, digest, ...compiled });
+  return { ok: true, snapshot, warnings: inOrder([...found.warnings, ...modeWarnings(source, files)]), files: all() };
+}
+
+function check(
+  source: YamlSource,
+  document: ConfigDocument,
+  files: FileReader,
+  options: LoadOptions,
+): { readonly problems: Problem[]; readonly warnings: Problem[]; readonly terms: readonly string[] } {
+  const problems: Problem[] = [];
+  const warnings: Problem[] = [];
+  const context: CheckContext = {
+    document,
+    files,
+    checkMatch: options.checkMatch,
+    dialects: options.dialects,
+    problem: (where, message, offset) => problems.push(source.at(where, message, offset)),
+    warn: (where, message) => warnings.push(source.at(where, message)),
+  };
+  for (const rule of [checkServer, checkAuth, checkTenants, checkBackends, checkModels]) rule(context);
+  return { problems, warnings, terms: checkFilter(context) };
+}
+
+function checkTenants({ document, problem }: CheckContext): void {
+  const names = new Set<string>();
+  document.tenants.forEach((tenant, index) => {
+    if (names.has(tenant.name)) problem(['tenants', index, 'name'], `"${tenant.name}" is named twice`);
+    names.add(tenant.name);
+  });
+}
+
+function checkFilter({ document, files, problem }: CheckContext): readonly string[] {
+  const { filter } = document;
+  const read = filter.terms_file === undefined ? { terms: [] } : readTerms(filter.terms_file, files);
+  if ('error' in read) {
+    problem(['filter', 'terms_file'], read.error);
+    return [];
+  }
+  const terms = [...new Set([...filter.terms, ...read.terms])];
+  if (filter.enabled === true && terms.length === 0) problem(['filter', 'enabled'], 'is on, but there are no terms');
+  return terms;
+}
+
+function readMain(file: string): { readonly text: string } | { readonly problem: Problem } {
+  const problem = (message: string): { readonly problem: Problem } => ({
+    problem: { file, line: 1, column: 1, path: '', message },
+  });
+  try {
+    const stat = fs.statSync(file);
+    if (!stat.isFile()) return problem('is not a file');
+    if (stat.size > SOURCE_LIMITS.bytes)
+      return problem(`is larger than ${SOURCE_LIMITS.bytes} bytes: split long lists into files`);
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(fs.readFileSync(file)) };
+  } catch (error) {
+    if (error instanceof TypeError) return problem('is not UTF-8 text');
+    const { code } = error as NodeJS.ErrnoException;
+    return problem(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? String(error)})`);
+  }
+}
+
+/** Whoever may write a secret decides who may ask. Worth a word, not a refusal: some mounts know no modes. */
+function modeWarnings(source: YamlSource, files: FileReader): Problem[] {
+  return [...files.seen.keys()].flatMap((file) => {
+    const mode = fs.statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+    return (mode & 0o002) === 0
+      ? []
+      : [source.at([], `${file} can be written by every user of this machine: chmod o-w`)];
+  });
+}
+
+function digestOf(source: YamlSource, files: FileReader): string {
+  const hash = createHash('sha256').update(JSON.stringify(source.data));
+  for (const [file, text] of [...files.seen].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const name = path.relative(path.dirname(source.file), file);
+    hash.update(JSON.stringify([name, text === null ? null : createHash('sha256').update(text).digest('hex')]));
+  }
+  return hash.digest('hex');
+}
+
+function inOrder(problems: readonly Problem[]): Problem[] {
+  return problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
+}

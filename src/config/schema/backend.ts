@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { duration, headerName, headerValue, name, text } from './scalar.ts';
+
+/** How many requests may run at once. */
+export const concurrencyLimits = z.strictObject({
+  concurrency: z.int().min(1).max(1_000_000).optional().describe('Requests at once, over all workers. Default: no limit.'),
+  queue: z
+    .strictObject({
+      size: z.int().min(0).max(1_000_000).optional().describe('Requests that may wait for a slot. Default: 0.'),
+      timeout: duration({ min: 0, max: 60_000 }).optional().describe('The longest wait. Default: 2s.'),
+    })
+    .optional(),
+  text: z.string().min(1).max(500).optional().describe('What a client reads when the queue is full or the wait too long.'),
+});
+
+const credential = z.strictObject({
+  header: headerName().meta({ examples: ['authorization', 'x-api-key'] }),
+  value: headerValue().describe('With the secret as a reference: "Bearer ${env:VLLM_KEY}".'),
+});
+
+const health = z.strictObject({
+  http: z.strictObject({
+    path: z.string().regex(/^\/[\x21-\x7e]*$/, 'must be a path that begins with /').default('/health').describe('Default: /health.'),
+    interval: duration({ min: 100, max: 3_600_000 }).prefault('5s').describe('Default: 5s.'),
+    timeout: duration({ min: 50, max: 60_000 }).prefault('1s').describe('Default: 1s.'),
+    unhealthy_after: z.int().min(1).max(100).default(3).describe('Failed checks in a row. Default: 3.'),
+    healthy_after: z.int().min(1).max(100).default(2).describe('Passed checks in a row. Default: 2.'),
+  }),
+});
+
+const backend = z.strictObject({
+  name: name().describe("Also the name of Envoy's cluster."),
+  dialect: text().default('openai').describe('Wire protocol of the backend. Default: openai.').meta({ examples: ['openai', 'vllm-generate', 'anthropic'] }),
+  endpoints: z
+    .array(
+      z.strictObject({
+        url: text().meta({ examples: ['http://10.0.0.5:8000', 'https://api.example.org/v1'] }).describe('http:// or https://, host, port and base path.'),
+        weight: z.int().min(1).max(128).default(1).describe('Share of the requests among the endpoints. Default: 1.'),
+      }),
+    )
+    .min(1, 'needs at least one endpoint')
+    .describe('Addresses of the same service. All have the same scheme and base path.'),
+  http2: z.boolean().default(false).describe('Speak HTTP/2 to the endpoints. Default: false.'),
+  health: health.optional().describe('Active health checks by Envoy. Default: none.'),
+  credentials: z
+    .union([credential, z.array(credential)])
+    .transform((value) => (Array.isArray(value) ? value : [value]))
+    .default([])
+    .describe('Headers with secrets, set on each request to this backend and to no other.'),
+  headers: z.record(headerName(), headerValue()).default({}).describe('Further headers for this backend.'),
+  options: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .default({})
+    .describe('Options of the dialect.'),
+  limits: concurrencyLimits.optional().describe('For each model on this backend; a deployment may have its own.'),
+  allow_link_local: z
+    .boolean()
+    .default(false)
+    .describe('Allow an endpoint in a link-local network or at a metadata service. Default: false.'),
+});
+
+export const backendsSection = z.array(backend).min(1, 'needs at least one backend').describe('Where model servers are.');

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { authSection } from './auth.ts';
+import { backendsSection } from './backend.ts';
+import { listenSection } from './listen.ts';
+import { aliasesSection, modelsSection } from './model.ts';
+import { redisSection } from './redis.ts';
+import { routesSection } from './route.ts';
+import {
+  filterSection,
+  ledgerSection,
+  limitsSection,
+  responsesSection,
+  retrySection,
+  telemetrySection,
+  timeoutsSection,
+} from './running.ts';
+import { serverSection } from './server.ts';
+import { tenantDefaultsSection, tenantsSection } from './tenant.ts';
+
+/** tokenlat.yaml. */
+export const documentSchema = z
+  .strictObject({
+    version: z.literal(1).describe('Version of this format.'),
+    listen: listenSection.prefault({}),
+    server: serverSection.prefault({}),
+    redis: redisSection.optional(),
+    auth: authSection,
+    tenants: tenantsSection.default([]),
+    tenant_defaults: tenantDefaultsSection.prefault({}),
+    backends: backendsSection,
+    models: modelsSection,
+    aliases: aliasesSection.default({}),
+    routes: routesSection.default([]),
+    limits: limitsSection.prefault({}),
+    timeouts: timeoutsSection.prefault({}),
+    retry: retrySection.prefault({}),
+    filter: filterSection.prefault({}),
+    responses: responsesSection.prefault({}),
+    ledger: ledgerSection.prefault({}),
+    telemetry: telemetrySection.prefault({}),
+  })
+  .meta({ title: 'TokenLat', description: 'Configuration of the TokenLat gateway.' });
+
+/** The document with every default filled in; durations in milliseconds, sizes in bytes. */
+export type ConfigDocument = z.output<typeof documentSchema>;

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { concurrencyLimits } from './backend.ts';
+import { modelName, text } from './scalar.ts';
+
+const perMtok = () => z.number().min(0).max(1_000_000);
+
+const price = z.strictObject({
+  currency: z.string().regex(/^[A-Z]{3}$/, 'must be a currency code of three capital letters').default('USD').describe('ISO 4217. Default: USD.'),
+  prompt_per_mtok: perMtok().default(0).describe('For a million prompt tokens. Default: 0.'),
+  cached_per_mtok: perMtok().optional().describe('For a million prompt tokens from a cache. Default: as prompt_per_mtok.'),
+  completion_per_mtok: perMtok().default(0).describe('For a million completion tokens. Default: 0.'),
+});
+
+const profile = z.strictObject({
+  p95_ms: z.number().min(0).max(3_600_000).default(1000).describe('Latency of 95 % of the requests in milliseconds. Default: 1000.'),
+  quality: z.number().min(0).max(1).default(0.5).describe('From 0 to 1. Default: 0.5.'),
+  context: z.int().min(1).max(100_000_000).default(8192).describe('Tokens that prompt and answer may have together. Default: 8192.'),
+  default_max_tokens: z
+    .int()
+    .min(1)
+    .max(100_000_000)
+    .optional()
+    .describe('What the backend generates when a client sets no bound. Default: 1024, or half of the context where that is less.'),
+  max_concurrency: z.int().min(1).max(1_000_000).optional().describe('Short for limits.concurrency.'),
+});
+
+const deployment = z.strictObject({
+  backend: text().describe('Name of a backend.'),
+  model: text().optional().describe("The model's name there. Default: the name of the model here."),
+  weight: z
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(0)
+    .describe('Share among the deployments. All 0: the first serves, the others stand in for it. Default: 0.'),
+  chat_template: text().optional().describe('For dialects that render the prompt themselves.').meta({ examples: ['llama3', 'chatml'] }),
+  price: price.prefault({}),
+  profile: profile.prefault({}),
+  limits: concurrencyLimits.optional().describe("What is left out comes from the backend's limits."),
+});
+
+/** A model by name; `{model: name}` is understood too. */
+export const modelReference = () =>
+  z.union([text(), z.strictObject({ model: text() })]).transform((value) => (typeof value === 'string' ? value : value.model));
+
+const model = z.strictObject({
+  name: modelName().describe('What clients put into `model`.'),
+  stage: z.enum(['gray', 'full', 'retired']).default('full').describe('Default: full.'),
+  deployments: z.array(deployment).min(1, 'needs at least one deployment').describe('Where the model runs, best first.'),
+  fallback: z.array(modelReference()).default([]).describe('Models to try when every deployment of this one failed.'),
+});
+
+export const modelsSection = z.array(model).min(1, 'needs at least one model').describe('What clients may ask for.');
+
+export const aliasesSection = z
+  .record(modelName(), text())
+  .describe('Other names for models.')
+  .meta({ examples: [{ 'gpt-4o-mini': 'llama-3-8b' }] });

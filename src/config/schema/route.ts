@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { modelReference } from './model.ts';
+import { duration, modelPattern, name, text } from './scalar.ts';
+
+export const onStoreError = () =>
+  z
+    .enum(['deny', 'allow'])
+    .default('deny')
+    .describe('When the store is gone: refuse, or serve and book later. Default: deny.');
+
+const route = z.strictObject({
+  name: name().describe('Shown in `x-route-id`.'),
+  models: z.array(modelPattern()).min(1).default(['*']).describe('Requested names for which this route is looked at. Default: every name.'),
+  match: text()
+    .optional()
+    .describe('CEL expression; the route is taken when it is true. Default: always.')
+    .meta({ examples: ["request.type == 'chat' && tenant.tier == 'premium'"] }),
+  candidates: z
+    .array(
+      z.strictObject({
+        model: text(),
+        weight: z.int().min(0).max(1_000_000).default(1).describe('Share among the candidates. Default: 1.'),
+        canary: z.boolean().default(false).describe('Gets its share only through the canary rules. Default: false.'),
+      }),
+    )
+    .default([])
+    .describe('Who may serve. Default: the model that was asked for.'),
+  fallback: z.array(modelReference()).default([]).describe('Models to try after the chosen one failed.'),
+  on_store_error: onStoreError(),
+  timeout: duration({ min: 100, max: 24 * 3_600_000 }).optional().describe('Default: timeouts.request.'),
+});
+
+export const routesSection = z
+  .array(route)
+  .describe('Looked at in order; the first that fits is taken. A route "default" for everything else is added at the end.');

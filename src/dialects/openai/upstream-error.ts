@@ -1,0 +1,113 @@
+import { type ErrorCode, ERRORS, GatewayError } from '../../core/error.ts';
+import type { HeaderList, ResponseHead } from '../../core/http.ts';
+import type { Json } from '../../core/json.ts';
+import { isRecord } from './is-record.ts';
+import { parseUpstream } from './parse-upstream.ts';
+
+const MAX_MESSAGE = 1000;
+const MAX_ORIGINAL = 500;
+const MAX_NAME = 64;
+
+/** An upstream's failure, and its body where the client may have it unchanged. */
+export interface UpstreamFailure {
+  readonly error: GatewayError;
+  readonly raw?: Buffer;
+}
+
+interface Told {
+  readonly message: string | null;
+  readonly type: string | null;
+  readonly param: string | null;
+  /** Is it `{"error": {"message": "…"}}`, as OpenAI's clients read it? */
+  readonly openAi: boolean;
+}
+
+/** The failure that an answer with an error status is. The status is kept, `Retry-After` too. */
+export function failureOfStatus(head: ResponseHead, body: Buffer): UpstreamFailure {
+  const { status } = head;
+  const code = codeOfStatus(status);
+  const retryAfterMs = retryAfter(head.headers);
+  if (code === 'upstream_auth_failed') {
+    // Such bodies quote the key that was refused, which is ours and not the client's.
+    return { error: new GatewayError(code, 'The model service refused the credentials of the gateway.') };
+  }
+  const told = tell(parseUpstream(body));
+  const original = body.toString('utf8', 0, MAX_ORIGINAL);
+  const error = new GatewayError(code, told.message ?? `The model service answered with status ${status}.`, {
+    ...(status >= 400 && status < 600 ? { status } : {}),
+    ...(told.type === null ? {} : { type: told.type }),
+    ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    param: told.param,
+    original,
+  });
+  return told.openAi ? { error, raw: body } : { error };
+}
+
+/** The failure that an error object in a 200 answer is, or null when `json` is none. */
+export function failureInAnswer(
+  json: { readonly [key: string]: Json },
+  raw: Buffer,
+  named: boolean,
+): UpstreamFailure | null {
+  if (!named && (json['error'] ?? null) === null) return null;
+  const told = tell(json);
+  const code = codeOfType(told.type);
+  const error = new GatewayError(code, told.message ?? 'The model service reported an error in its answer.', {
+    ...(told.type === null ? {} : { type: told.type }),
+    param: told.param,
+    original: raw.toString('utf8', 0, MAX_ORIGINAL),
+  });
+  return told.openAi && code !== 'upstream_auth_failed' ? { error, raw } : { error };
+}
+
+/** An answer that is not what its protocol promises. `original` goes to headers and logs alone. */
+export function invalidAnswer(message: string, original?: Buffer): GatewayError {
+  return new GatewayError(
+    'upstream_invalid_response',
+    message,
+    original === undefined ? {} : { original: original.toString('utf8', 0, MAX_ORIGINAL) },
+  );
+}
+
+function codeOfStatus(status: number): ErrorCode {
+  if (status === 401 || status === 403) return 'upstream_auth_failed';
+  if (status === 408 || status === 504) return 'upstream_timeout';
+  if (status === 429) return 'upstream_rate_limited';
+  if (status === 503 || status === 529) return 'upstream_overloaded';
+  return status >= 400 && status < 500 ? 'upstream_rejected' : 'upstream_error';
+}
+
+function codeOfType(type: string | null): ErrorCode {
+  if (type === 'overloaded_error') return 'upstream_overloaded';
+  if (type === 'rate_limit_error' || type === 'rate_limit_exceeded') return 'upstream_rate_limited';
+  if (type === 'authentication_error' || type === 'permission_error') return 'upstream_auth_failed';
+  if (type === ERRORS.upstream_rejected.type) return 'upstream_rejected';
+  return 'upstream_error';
+}
+
+/** Reads the shapes in use: OpenAI's, Anthropic's, `{"error": "…"}`, vLLM's flat one and FastAPI's `detail`. */
+function tell(json: { readonly [key: string]: Json } | null): Told {
+  if (json === null) return { message: null, type: null, param: null, openAi: false };
+  const inner = json['error'];
+  const from = isRecord(inner) ? inner : json;
+  const text = from['message'] ?? (typeof inner === 'string' ? inner : json['detail']);
+  return {
+    message: typeof text === 'string' && text !== '' ? text.slice(0, MAX_MESSAGE) : null,
+    type: isRecord(inner) || json['object'] === 'error' ? name(from['type']) : null,
+    param: name(from['param']),
+    openAi: isRecord(inner) && typeof inner['message'] === 'string',
+  };
+}
+
+function name(value: Json | undefined): string | null {
+  return typeof value === 'string' && value !== '' ? value.slice(0, MAX_NAME) : null;
+}
+
+/** `Retry-After` (RFC 9110 10.2.3) in milliseconds: seconds or a date. */
+function retryAfter(headers: HeaderList): number | null {
+  const value = headers.get('retry-after')?.trim();
+  if (value === undefined || value === '') return null;
+  const seconds = Number(value);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, Math.ceil(ms)) : null;
+}

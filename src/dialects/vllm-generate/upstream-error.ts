@@ -1,0 +1,78 @@
+import { type ErrorCode, GatewayError } from '../../core/error.ts';
+import type { HeaderList, ResponseHead } from '../../core/http.ts';
+import type { Json } from '../../core/json.ts';
+
+type JsonObject = { readonly [key: string]: Json };
+
+/** The longest piece of an upstream's own words that goes on to the client, and that is kept for headers and logs. */
+const MAX_MESSAGE = 1000;
+const MAX_ORIGINAL = 500;
+
+/** The error that a JSON object of a good answer reports in its `error` (or FastAPI's `detail`); or null. */
+export function toldError(record: JsonObject): GatewayError | null {
+  const error = own(record, 'error') ?? own(record, 'detail');
+  if (error === null || error === false || error === '') return null;
+  const inner = isObject(error) ? error : record;
+  const status = [own(inner, 'code'), own(inner, 'status')].find((value) => typeof value === 'number') ?? 500;
+  return new GatewayError(
+    codeOf(typeof status === 'number' ? status : 500),
+    messageOf(record) ?? 'The model service reported an error in its answer.',
+    { original: JSON.stringify(record).slice(0, MAX_ORIGINAL) },
+  );
+}
+
+/** The error of an answer whose status is not 2xx; status and `Retry-After` are kept. `body` is what came of it. */
+export function statusError({ status, headers }: ResponseHead, body: Buffer): GatewayError {
+  const code = codeOf(status);
+  if (code === 'upstream_auth_failed') {
+    // Such bodies quote the key that was refused, which is ours and not the client's.
+    return new GatewayError(code, 'The model service refused the credentials of the gateway.');
+  }
+  const retryAfterMs = retryAfter(headers);
+  return new GatewayError(code, jsonMessage(body) ?? `The model service answered with status ${status}.`, {
+    ...(status >= 400 && status <= 599 ? { status } : {}),
+    ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    original: body.toString('utf8', 0, MAX_ORIGINAL),
+  });
+}
+
+function codeOf(status: number): ErrorCode {
+  if (status === 401 || status === 403) return 'upstream_auth_failed';
+  if (status === 408 || status === 504) return 'upstream_timeout';
+  if (status === 429) return 'upstream_rate_limited';
+  if (status === 503) return 'upstream_overloaded';
+  return status >= 400 && status < 500 ? 'upstream_rejected' : 'upstream_error';
+}
+
+function jsonMessage(body: Buffer): string | null {
+  try {
+    const json = JSON.parse(body.toString('utf8')) as Json;
+    return isObject(json) ? messageOf(json) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** OpenAI's `{"error": {"message"}}`, `{"error": "…"}`, `{"message"}` and FastAPI's `detail`, a text or a list of faults. */
+function messageOf(record: JsonObject): string | null {
+  const error = own(record, 'error') ?? own(record, 'detail') ?? record;
+  const first = Array.isArray(error) ? (error[0] as Json) : error;
+  const text = isObject(first) ? (own(first, 'message') ?? own(first, 'msg')) : first;
+  return typeof text === 'string' && text !== '' ? text.slice(0, MAX_MESSAGE) : null;
+}
+
+/** `Retry-After` (RFC 9110 10.2.3) in milliseconds: seconds or a date. */
+function retryAfter(headers: HeaderList): number | null {
+  const value = headers.get('retry-after')?.trim() ?? '';
+  if (value === '') return null;
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : null;
+}
+
+function isObject(value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function own(object: JsonObject, name: string): Json {
+  return Object.hasOwn(object, name) ? (object[name] ?? null) : null;
+}

@@ -1,0 +1,145 @@
+import type { RequestContext } from '../core/context.ts';
+import type { ResponseDecoder } from '../core/dialect.ts';
+import { GatewayError } from '../core/error.ts';
+import type { AttemptExchange, AttemptReply, AttemptRequest, Watch } from '../core/exchange.ts';
+import type { LocalResponse, RequestHead, ResponseHead } from '../core/http.ts';
+import { isPromise, type MaybePromise } from '../core/maybe-promise.ts';
+import type { Attempt } from '../core/station.ts';
+import type { Usage } from '../core/usage.ts';
+import type { Closing } from './closing.ts';
+import type { FlowOptions } from './flow-options.ts';
+import type { Plan } from './plan.ts';
+import { microsSince, walkAttempt } from './walk.ts';
+
+/** The request that an attempt is a try of. */
+export interface AttemptOwner {
+  readonly context: RequestContext;
+  readonly plan: Plan;
+  readonly closing: Closing;
+  /** What the route that was chosen lets its tries see. */
+  readonly watch: Watch;
+  readonly over: boolean;
+}
+
+export interface AttemptFlowOptions extends FlowOptions {
+  readonly owner: AttemptOwner;
+  /** The cluster that Envoy chose for this try. */
+  readonly cluster: string;
+}
+
+type Opened = AttemptRequest | { readonly kind: 'respond'; readonly response: LocalResponse };
+
+const PASS: AttemptReply = { kind: 'continue', mutation: {} };
+
+/** A status that makes Envoy take the next candidate. */
+const TRY_NEXT = '503';
+
+/**
+ * One try. While another candidate is left, it looks at the answer up to the first piece that means something: an error
+ * there is turned into a status that Envoy retries, and the client never sees it.
+ */
+export class AttemptFlow implements AttemptExchange {
+  readonly #options: AttemptFlowOptions;
+  #attempt: Attempt | null = null;
+  #probe: ResponseDecoder | null = null;
+
+  constructor(options: AttemptFlowOptions) {
+    this.#options = options;
+    options.metrics.streams('attempt', 1);
+  }
+
+  readonly onRequestHead = (head: RequestHead): MaybePromise<Opened> => {
+    try {
+      const attempt = this.#next();
+      this.#attempt = attempt;
+      this.#options.owner.closing.attempts.start(attempt);
+      const walked = walkAttempt(this.#options.stations, this.#options.owner.context, attempt);
+      const open = (response: LocalResponse | null): Opened =>
+        response === null ? this.#request(attempt, head) : { kind: 'respond', response };
+      return isPromise(walked) ? walked.then(open).catch((reason: unknown) => this.#refuse(reason)) : open(walked);
+    } catch (reason) {
+      return this.#refuse(reason);
+    }
+  };
+
+  readonly onResponseHead = (head: ResponseHead, end: boolean): AttemptReply => {
+    const { owner, adapt } = this.#options;
+    const attempt = this.#attempt;
+    if (attempt === null || attempt.last || owner.over) return PASS;
+    owner.closing.attempts.answered(head.status);
+    if (head.status >= 400) return this.#giveUp(`status ${head.status}`, null, null);
+    if (!owner.context.request.stream) return end || !isJson(head) ? this.#tryNext('not JSON', null) : PASS;
+    if (end) return this.#tryNext('empty answer', null);
+    this.#probe = adapt.decoder(owner.context, attempt, head);
+    return { kind: 'hold' };
+  };
+
+  readonly onResponseBody = (chunk: Buffer, end: boolean): AttemptReply => {
+    const probe = this.#probe;
+    if (probe === null || this.#options.owner.over) return PASS;
+    const events = [...probe.push(chunk), ...(end ? probe.end() : [])];
+    for (const event of events) {
+      if (event.kind === 'chunk' || event.kind === 'answer') return PASS;
+      if (event.kind === 'error') return this.#tryNext(event.error.code, event.usage);
+      if (event.kind === 'end') return this.#tryNext('no output', null);
+    }
+    return end ? this.#tryNext('no output', null) : { kind: 'hold' };
+  };
+
+  readonly close = (): void => {
+    this.#options.metrics.streams('attempt', -1);
+  };
+
+  #next(): Attempt {
+    const { owner, cluster } = this.#options;
+    if (owner.over) throw new GatewayError('internal_error', 'An attempt came after its request had ended.');
+    const number = owner.closing.attempts.count + 1;
+    const planned = owner.plan[Math.min(number, owner.plan.length) - 1];
+    if (planned === undefined || planned.deployment.backend.name !== cluster) {
+      this.#options.metrics.anomaly('attempt_off_plan');
+      throw new GatewayError('internal_error', 'The proxy chose a backend that is not in the plan of this request.');
+    }
+    return { number, candidate: planned, last: number >= owner.plan.length };
+  }
+
+  #request(attempt: Attempt, head: RequestHead): AttemptRequest {
+    const { adapt, owner } = this.#options;
+    const began = performance.now();
+    const request = adapt.request(owner.context, attempt, head, owner.watch);
+    owner.context.trail.note(
+      'adapt',
+      microsSince(began),
+      `to ${attempt.candidate.deployment.backend.dialect}`,
+      `attempt ${attempt.number}: ${request.body.length} bytes to ${attempt.candidate.deployment.backend.name}`,
+    );
+    return request;
+  }
+
+  #tryNext(reason: string, usage: Usage | null): AttemptReply {
+    return this.#giveUp(reason, usage, TRY_NEXT);
+  }
+
+  #giveUp(reason: string, usage: Usage | null, status: string | null): AttemptReply {
+    this.#options.owner.closing.attempts.failed(reason, usage);
+    this.#probe = null;
+    return { kind: 'continue', mutation: status === null ? {} : { set: [[':status', status]] } };
+  }
+
+  /** Nothing was sent yet and Envoy will not try again: the client gets our error. */
+  #refuse(reason: unknown): Opened {
+    const error = GatewayError.from(reason);
+    const { owner, log, refusal } = this.#options;
+    if (error.code === 'internal_error') {
+      log.error('an attempt could not be made', { request_id: owner.context.id, error: asError(error.cause ?? error) });
+    }
+    return { kind: 'respond', response: refusal(owner.context, error, owner.closing) };
+  }
+}
+
+function asError(value: unknown): Error {
+  return value instanceof Error ? value : new Error(String(value));
+}
+
+function isJson(head: ResponseHead): boolean {
+  return (head.headers.get('content-type') ?? 'application/json').includes('json');
+}

@@ -1,0 +1,134 @@
+import type { RequestContext } from '../core/context.ts';
+import type { LedgerEvent } from '../core/ledger-event.ts';
+import type { Clock } from '../core/ports/clock.ts';
+import type { Attempt } from '../core/station.ts';
+import type { AttemptRecord } from '../core/trail.ts';
+import { NO_USAGE, type Usage } from '../core/usage.ts';
+import { ledgerEvent } from '../stations/wrap/ledger-events.ts';
+import type { ClosingHow } from './closing.ts';
+import type { GrowingContext } from './walk.ts';
+
+interface Entry {
+  readonly attempt: Attempt;
+  readonly startedMs: number;
+  status: number | null;
+  firstByteMs: number | null;
+  failure: string | null;
+  usage: Usage;
+}
+
+/** The tries of one request, in order. A new one means that Envoy gave the last one up. */
+export class AttemptLog {
+  readonly #ctx: GrowingContext;
+  readonly #clock: Clock;
+  readonly #entries: Entry[] = [];
+  #firstTokenMs: number | null = null;
+  /** The client's answer has begun. */
+  begun = false;
+
+  constructor(ctx: GrowingContext, clock: Clock) {
+    this.#ctx = ctx;
+    this.#clock = clock;
+  }
+
+  get count(): number {
+    return this.#entries.length;
+  }
+
+  get current(): Attempt | null {
+    return this.#entries.at(-1)?.attempt ?? null;
+  }
+
+  get status(): number | null {
+    return this.#entries.at(-1)?.status ?? null;
+  }
+
+  get firstTokenMs(): number | null {
+    return this.#firstTokenMs;
+  }
+
+  start(attempt: Attempt): void {
+    this.#entries.push({
+      attempt,
+      startedMs: this.#elapsed(),
+      status: null,
+      firstByteMs: null,
+      failure: null,
+      usage: NO_USAGE,
+    });
+  }
+
+  /** The head of the latest try's answer. */
+  answered(status: number): void {
+    const entry = this.#entries.at(-1);
+    if (entry === undefined) return;
+    entry.status = status;
+    entry.firstByteMs ??= this.#elapsed();
+  }
+
+  /** Why the latest try is no good, and what it used all the same: that is the gateway's cost if another one serves. */
+  failed(reason: string, usage: Usage | null): void {
+    const entry = this.#entries.at(-1);
+    if (entry === undefined) return;
+    entry.failure = reason;
+    if (usage !== null) entry.usage = usage;
+  }
+
+  firstToken(): void {
+    this.#firstTokenMs ??= this.#elapsed();
+  }
+
+  /** Cost events of the tries that did not serve. */
+  thrownAway(): readonly LedgerEvent[] {
+    return this.#entries.slice(0, -1).map((entry, index) =>
+      ledgerEvent(
+        this.#ctx as RequestContext,
+        {
+          number: entry.attempt.number,
+          deployment: entry.attempt.candidate.deployment,
+          usage: entry.usage,
+          usageFlag: entry.failure,
+          firstTokenMs: null,
+          totalMs: (this.#entries[index + 1]?.startedMs ?? this.#elapsed()) - entry.startedMs,
+        },
+        'error',
+        'gateway',
+      ),
+    );
+  }
+
+  close(how: ClosingHow): readonly AttemptRecord[] {
+    const last = this.#entries.length - 1;
+    return this.#entries.map((entry, index) => ({
+      attempt: entry.attempt.number,
+      backend: entry.attempt.candidate.deployment.backend.name,
+      model: entry.attempt.candidate.deployment.model,
+      outcome: index < last ? 'failed_over' : outcomeOf(how),
+      status: entry.status,
+      startedMs: entry.startedMs,
+      firstByteMs: entry.firstByteMs,
+      reason: entry.failure ?? (index < last ? failureOf(entry) : ''),
+    }));
+  }
+
+  #elapsed(): number {
+    return Math.round((this.#clock.now() - this.#ctx.startedAt) * 1000) / 1000;
+  }
+}
+
+function failureOf(entry: Entry): string {
+  return entry.status === null ? 'no answer' : `status ${entry.status}`;
+}
+
+function outcomeOf(how: ClosingHow): AttemptRecord['outcome'] {
+  switch (how.kind) {
+    case 'complete':
+      return 'served';
+    case 'failed':
+      return 'failed';
+    case 'cut':
+      return 'cut';
+    case 'answered':
+      return 'unknown';
+  }
+}

@@ -1,0 +1,154 @@
+import type { RequestContext } from '../core/context.ts';
+import type { CutBy, Ending } from '../core/ending.ts';
+import type { GatewayError } from '../core/error.ts';
+import type { LedgerEvent, LedgerStatus } from '../core/ledger-event.ts';
+import type { Mutation } from '../core/mutation.ts';
+import { costOf, formatMicroUnits, type MicroUnits } from '../core/money.ts';
+import type { Attempt } from '../core/station.ts';
+import { NO_USAGE, type Usage } from '../core/usage.ts';
+import { ledgerEvent } from '../stations/wrap/ledger-events.ts';
+import { AttemptLog } from './attempt-log.ts';
+import type { FlowOptions } from './flow-options.ts';
+import { UsageMeter } from './usage-meter.ts';
+import { type GrowingContext, walkFinish } from './walk.ts';
+
+export type ClosingHow =
+  | { readonly kind: 'complete' }
+  | { readonly kind: 'answered'; readonly status: number }
+  | { readonly kind: 'failed'; readonly error: GatewayError }
+  | { readonly kind: 'cut'; readonly by: CutBy };
+
+/** What becomes of a request at its end: its usage, its cost, its trace, and every station's `finish`, once. */
+export class Closing {
+  readonly attempts: AttemptLog;
+  readonly #options: FlowOptions;
+  readonly #ctx: GrowingContext;
+  #meter: UsageMeter | null = null;
+  #ended = false;
+
+  constructor(options: FlowOptions, ctx: GrowingContext) {
+    this.#options = options;
+    this.#ctx = ctx;
+    this.attempts = new AttemptLog(ctx, options.clock);
+  }
+
+  /** The try that is under way or served. */
+  get current(): Attempt | null {
+    return this.attempts.current;
+  }
+
+  /** The meter of the answer that the client gets. */
+  meter(promptEstimate: number): UsageMeter {
+    this.#meter = new UsageMeter(promptEstimate);
+    return this.#meter;
+  }
+
+  /** Usage and cost of the answer as it stands, for headers. */
+  tally(): { readonly usage: Usage; readonly cost: MicroUnits; readonly currency: string } | null {
+    const attempt = this.attempts.current;
+    if (this.#meter === null || attempt === null) return null;
+    const { usage } = this.#meter.complete();
+    const { price } = attempt.candidate.deployment;
+    return { usage, cost: costOf(usage, price), currency: price.currency };
+  }
+
+  /** Ends the request; the finishing work goes on by itself. Gives the metadata for Envoy's access log. */
+  end(how: ClosingHow): Mutation['metadata'] {
+    if (this.#ended) return undefined;
+    this.#ended = true;
+    const ending = this.#ending(how);
+    const { log, metrics, stations } = this.#options;
+    void walkFinish(stations, this.#ctx, ending, (station, reason) => {
+      metrics.anomaly('finish_failed');
+      log.error('a station could not finish a request', {
+        station,
+        request_id: this.#ctx.id,
+        error: reason instanceof Error ? reason : new Error(String(reason)),
+      });
+    });
+    return usageMetadata(this.#ctx, ending);
+  }
+
+  #ending(how: ClosingHow): Ending {
+    const { usage, flag } = this.#usage(how);
+    const common = {
+      usage,
+      usageFlag: flag,
+      firstTokenMs: this.attempts.firstTokenMs,
+      totalMs: this.#options.clock.now() - this.#ctx.startedAt,
+      attempts: this.attempts.close(how),
+      events: this.#events(how, usage, flag),
+    };
+    switch (how.kind) {
+      case 'complete':
+        return { ...common, kind: 'complete', status: this.attempts.status ?? 200 };
+      case 'answered':
+        return { ...common, kind: 'complete', status: how.status };
+      case 'failed':
+        return { ...common, kind: 'failed', error: how.error, status: this.attempts.begun ? 200 : how.error.status };
+      case 'cut':
+        return { ...common, kind: 'cut', by: how.by, status: this.attempts.begun ? 200 : 0 };
+    }
+  }
+
+  #usage(how: ClosingHow): { usage: Usage; flag: string | null } {
+    const meter = this.#meter;
+    if (how.kind === 'complete' && meter !== null) return meter.complete();
+    if (how.kind === 'cut' && this.attempts.current !== null) {
+      return (meter ?? new UsageMeter(this.#ctx.request?.promptTokens ?? 0)).cut();
+    }
+    if (how.kind === 'failed' && meter !== null && meter.producedOutput) return meter.cut();
+    return { usage: meter?.toldUsage ?? NO_USAGE, flag: null };
+  }
+
+  #events(how: ClosingHow, usage: Usage, flag: string | null): readonly LedgerEvent[] {
+    const ctx = this.#ctx as RequestContext;
+    if (this.#ctx.admission === undefined || this.#ctx.decision === undefined) return [];
+    const totalMs = this.#options.clock.now() - ctx.startedAt;
+    const current = this.attempts.current;
+    const served =
+      current === null
+        ? null
+        : {
+            number: current.number,
+            deployment: current.candidate.deployment,
+            usage,
+            usageFlag: flag,
+            firstTokenMs: this.attempts.firstTokenMs,
+            totalMs,
+          };
+    return [...this.attempts.thrownAway(), ledgerEvent(ctx, served, statusOf(how), 'tenant')];
+  }
+}
+
+function statusOf(how: ClosingHow): LedgerStatus {
+  switch (how.kind) {
+    case 'complete':
+    case 'answered':
+      return 'complete';
+    case 'failed':
+      return 'error';
+    case 'cut':
+      return how.by === 'client' ? 'client_aborted' : how.by === 'upstream' ? 'error' : 'partial';
+  }
+}
+
+function usageMetadata(ctx: GrowingContext, ending: Ending): Mutation['metadata'] {
+  const served = ending.events.find((event) => event.chargedTo === 'tenant');
+  return {
+    'tokenlat.usage': {
+      request_id: ctx.shownId,
+      tenant: ctx.principal?.tenant ?? '',
+      route: ctx.decision?.route.id ?? '',
+      model: served?.model ?? '',
+      backend: served?.backend ?? '',
+      attempts: ending.attempts.length,
+      prompt_tokens: ending.usage.prompt,
+      cached_tokens: ending.usage.cached,
+      completion_tokens: ending.usage.completion,
+      total_tokens: ending.usage.prompt + ending.usage.completion,
+      cost: formatMicroUnits(served?.cost ?? (0 as MicroUnits)),
+      currency: served?.currency ?? '',
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { Endpoint } from '../core/chat-request.ts';
+import { GatewayError } from '../core/error.ts';
+import type { RequestHead } from '../core/http.ts';
+
+/** Where a request wants to go. `disabled` is known and refused to everyone who may ask. */
+export type Target =
+  | { readonly kind: 'model'; readonly endpoint: Endpoint }
+  | { readonly kind: 'list-models' }
+  | { readonly kind: 'show-model'; readonly model: string }
+  | { readonly kind: 'disabled'; readonly path: string };
+
+const MODEL_PATHS: Readonly<Record<string, Endpoint>> = {
+  '/v1/chat/completions': 'chat',
+  '/v1/completions': 'completions',
+  '/v1/embeddings': 'embeddings',
+};
+
+/** Reads path and method. Envoy has normalised the path; what is still odd is refused. Throws `GatewayError`. */
+export function targetOf(head: RequestHead): Target {
+  const query = head.path.indexOf('?');
+  const path = query === -1 ? head.path : head.path.slice(0, query);
+  const endpoint = Object.hasOwn(MODEL_PATHS, path) ? MODEL_PATHS[path] : undefined;
+  if (endpoint !== undefined) {
+    requireMethod(head, 'POST');
+    return { kind: 'model', endpoint };
+  }
+  if (path === '/v1/models') {
+    requireMethod(head, 'GET');
+    return { kind: 'list-models' };
+  }
+  if (path.startsWith('/v1/models/')) {
+    requireMethod(head, 'GET');
+    return { kind: 'show-model', model: decoded(path.slice('/v1/models/'.length)) };
+  }
+  if (path.startsWith('/v1/fine_tun') || path.startsWith('/v1/fine-tun')) return { kind: 'disabled', path };
+  throw new GatewayError('unknown_endpoint', 'Unknown request URL. See the documentation for the endpoints served here.');
+}
+
+function requireMethod(head: RequestHead, method: string): void {
+  if (head.method === method) return;
+  throw new GatewayError('method_not_allowed', `Only ${method} is allowed here.`, { headers: [['allow', method]] });
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch (cause) {
+    throw new GatewayError('invalid_path', 'The model name in the path is not valid percent-encoding.', { cause });
+  }
+}

@@ -1,0 +1,20 @@
+import { GatewayError } from '../core/error.ts';
+import type { ResponseHead } from '../core/http.ts';
+
+/** Set by Envoy's `local_reply_config` on answers that it gives itself; holds the response code details. */
+export const LOCAL_REPLY_HEADER = 'x-tokenlat-local';
+
+/** Envoy's own answer in place of an upstream's as one of our errors; `null` when the upstream did answer. */
+export function localReplyError(head: ResponseHead): GatewayError | null {
+  const details = head.headers.get(LOCAL_REPLY_HEADER);
+  if (details === undefined) return null;
+  if (head.status === 504 || details.includes('timeout')) {
+    return new GatewayError('upstream_timeout', 'The model service did not answer in time.');
+  }
+  if (head.status === 503 || head.status === 502) {
+    return new GatewayError('upstream_unreachable', 'The model service could not be reached.', { retryAfterMs: 1000 });
+  }
+  return new GatewayError('upstream_error', 'The request could not be passed to the model service.', {
+    status: head.status >= 400 ? head.status : 502,
+  });
+}

@@ -1,0 +1,56 @@
+import type { RequestContext } from '../core/context.ts';
+import type { Candidate } from '../core/decision.ts';
+import type { Watch } from '../core/exchange.ts';
+import type { HeaderPair } from '../core/http.ts';
+import type { Mutation } from '../core/mutation.ts';
+
+/** Statuses of an upstream that another backend may answer better, beside those that Envoy's route retries anyway. */
+const ELSEWHERE_STATUSES = '401,403,404,408';
+
+/** Who serves which try: attempt n goes to entry n, the last entry serves the rest. */
+export type Plan = readonly [Candidate, ...Candidate[]];
+
+/** The candidates from the one that has room for this request on, as many as there can be tries. */
+export function planOf(ctx: RequestContext, start: number): Plan {
+  const [first, ...rest] = ctx.decision.candidates.slice(start, start + 1 + ctx.config.retry.retries);
+  return first === undefined ? [ctx.decision.candidates[0]] : [first, ...rest];
+}
+
+/** Envoy's routes match on it: it switches on what a try sees of its answer. */
+export const WATCH_HEADER = 'x-tokenlat-watch';
+
+/** What a try must see so that another candidate can still take over: the first output of a stream, else the head. */
+export function watchOf(ctx: RequestContext, plan: Plan, mayWatchBody: () => boolean): Watch {
+  if (plan.length < 2) return 'none';
+  return ctx.request.stream && mayWatchBody() ? 'body' : 'head';
+}
+
+/**
+ * What tells Envoy the plan: one priority group a try, how often to try, and on what. A connection that broke after the
+ * upstream had the whole request is tried again only where the next try goes to somebody else.
+ */
+export function planMutation(ctx: RequestContext, plan: Plan, watch: Watch, now: number): Mutation {
+  const retries = plan.length > 1 ? plan.length - 1 : ctx.config.retry.retries;
+  const backstopMs = Math.max(1, Math.ceil(ctx.deadline - now)) + 1000;
+  const set: HeaderPair[] = [
+    ['x-envoy-max-retries', String(retries)],
+    ['x-envoy-upstream-rq-timeout-ms', String(backstopMs)],
+  ];
+  if (plan.length > 1) {
+    set.push(['x-envoy-retry-on', 'reset'], ['x-envoy-retriable-status-codes', ELSEWHERE_STATUSES]);
+  }
+  if (watch !== 'none') set.push([WATCH_HEADER, watch]);
+  return {
+    set,
+    ...(watch === 'none' ? { remove: [WATCH_HEADER] } : {}),
+    metadata: {
+      'tokenlat.route': {
+        priority_groups: plan.map((candidate, index) => ({
+          name: `try-${index + 1}`,
+          clusters: [{ cluster_name: candidate.deployment.backend.name, weight: 1 }],
+        })),
+      },
+      'tokenlat.request': { id: ctx.id },
+    },
+  };
+}

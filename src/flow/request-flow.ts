@@ -1,0 +1,321 @@
+import type { RequestContext } from '../core/context.ts';
+import type { CutBy } from '../core/ending.ts';
+import { GatewayError } from '../core/error.ts';
+import type { RequestExchange, RequestPort, RequestReply, ResponseReply, Watch } from '../core/exchange.ts';
+import type { LocalResponse, RequestHead, ResponseHead } from '../core/http.ts';
+import { isPromise, type MaybePromise } from '../core/maybe-promise.ts';
+import type { Snapshot } from '../core/snapshot.ts';
+import type { Answer } from './answer.ts';
+import { arrive, shownIdOf } from './arrival.ts';
+import { AttemptFlow, type AttemptOwner } from './attempt-flow.ts';
+import { Closing, type ClosingHow } from './closing.ts';
+import { type Target, targetOf } from './endpoints.ts';
+import type { FlowOptions } from './flow-options.ts';
+import { localReplyError } from './local-reply.ts';
+import { openAnswer } from './open-answer.ts';
+import { planMutation, planOf, type Plan, watchOf } from './plan.ts';
+import { answerHeaders, errorHead, refusalHeaders } from './response-heads.ts';
+import { type GrowingContext, microsSince, walkHead, walkRequest } from './walk.ts';
+
+const HOLD: RequestReply = { kind: 'hold' };
+const WAIT: ResponseReply = { kind: 'hold' };
+
+/** How long an answer that is `said` or `finished` may leave its upstream's connection open before we end it ourselves. */
+const LINGER_MS = { said: 1000, finished: 5000 };
+
+/** One client request from its head to its settlement. */
+export class RequestFlow implements RequestExchange, AttemptOwner {
+  readonly #options: FlowOptions;
+  readonly #port: RequestPort;
+  readonly #abort = new AbortController();
+  readonly #config: Snapshot;
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+  #head: RequestHead | null = null;
+  #target: Target | null = null;
+  #ctx: GrowingContext | null = null;
+  #headWalk: MaybePromise<LocalResponse | null> = null;
+  #plan: Plan | null = null;
+  #watch: Watch = 'none';
+  #answer: Answer | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #closing: Closing | null = null;
+  /** We have answered in place of the upstream, or the answer has ended: what still comes is not for us. */
+  #over = false;
+
+  constructor(options: FlowOptions, port: RequestPort) {
+    this.#options = options;
+    this.#port = port;
+    this.#config = options.config();
+  }
+
+  // ── request side ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  readonly onRequestHead = (head: RequestHead, end: boolean): MaybePromise<RequestReply> => {
+    this.#head = head;
+    return this.#guard(() => {
+      this.#begin(head);
+      if (end) return this.#whole();
+      return this.#early();
+    });
+  };
+
+  readonly onRequestBody = (chunk: Buffer, end: boolean): MaybePromise<RequestReply> => {
+    if (this.#over) return HOLD;
+    return this.#guard(() => {
+      this.#size += chunk.length;
+      const limit = this.#config.limits.bodyBytes;
+      if (this.#size > limit) {
+        throw new GatewayError('request_too_large', `The request body is larger than the limit of ${limit} bytes.`);
+      }
+      if (chunk.length > 0) this.#chunks.push(chunk);
+      return end ? this.#whole() : HOLD;
+    });
+  };
+
+  #begin(head: RequestHead): void {
+    const { clock, client, worker, live, metrics } = this.#options;
+    const target = targetOf(head);
+    this.#target = target;
+    const ctx: GrowingContext = arrive({
+      head,
+      endpoint: target.kind === 'model' ? target.endpoint : 'chat',
+      dialect: client,
+      config: this.#config,
+      clock,
+      worker,
+      signal: this.#abort.signal,
+    });
+    this.#ctx = ctx;
+    this.#closing = new Closing(this.#options, ctx);
+    live.add(ctx.id, this);
+    metrics.streams('request', 1);
+    this.#timer = setTimeout(this.#onDeadline, Math.max(1, ctx.deadline - clock.now()));
+    this.#headWalk = walkHead(this.#options.stations, ctx);
+  }
+
+  /** A bad credential is answered at once, without waiting for the body. */
+  #early(): MaybePromise<RequestReply> {
+    const walk = this.#headWalk;
+    if (!isPromise(walk)) return walk === null ? HOLD : this.#respond(walk);
+    return walk.then((response) => (response === null ? HOLD : this.#respond(response)));
+  }
+
+  #whole(): MaybePromise<RequestReply> {
+    const walk = this.#headWalk;
+    if (isPromise(walk)) {
+      return walk.then((response) => (response === null ? this.#serve() : this.#respond(response)));
+    }
+    return walk === null ? this.#serve() : this.#respond(walk);
+  }
+
+  #serve(): MaybePromise<RequestReply> {
+    const ctx = this.#context();
+    const target = this.#target;
+    if (this.#over) return HOLD;
+    if (target !== null && target.kind !== 'model') return this.#respond(this.#options.services(ctx, target));
+    const began = performance.now();
+    ctx.request = this.#options.client.parse(ctx.head, this.#body());
+    ctx.trail.note('adapt', microsSince(began), 'parsed', `${ctx.request.promptTokens} prompt tokens estimated`);
+    const walked = walkRequest(this.#options.stations, ctx);
+    return isPromise(walked) ? walked.then((response) => this.#decided(response)) : this.#decided(walked);
+  }
+
+  #decided(response: LocalResponse | null): RequestReply {
+    if (response !== null) return this.#respond(response);
+    if (this.#over) return HOLD;
+    const ctx = this.#context() as RequestContext;
+    const plan = planOf(ctx, this.#options.placementOf(ctx));
+    this.#plan = plan;
+    this.#watch = watchOf(ctx, plan, this.#options.mayWatchBody);
+    return { kind: 'forward', mutation: planMutation(ctx, plan, this.#watch, this.#options.clock.now()) };
+  }
+
+  // ── attempts ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A try begins, as Envoy says by opening its stream. */
+  attempt(cluster: string): AttemptFlow {
+    return new AttemptFlow({ ...this.#options, owner: this, cluster });
+  }
+
+  get context(): RequestContext {
+    return this.#context() as RequestContext;
+  }
+
+  get plan(): Plan {
+    if (this.#plan === null) throw new GatewayError('internal_error', 'An attempt came before its plan.');
+    return this.#plan;
+  }
+
+  get closing(): Closing {
+    if (this.#closing === null) throw new GatewayError('internal_error', 'An attempt came before its request.');
+    return this.#closing;
+  }
+
+  get watch(): Watch {
+    return this.#watch;
+  }
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  // ── response side ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  readonly onResponseHead = (head: ResponseHead, end: boolean): ResponseReply => {
+    if (this.#over || this.#ctx === null) return this.#ownReply(head, end);
+    return this.#guardResponse(() => {
+      const failure = localReplyError(head);
+      const closing = this.closing;
+      if (failure !== null || closing.current === null) {
+        const error = failure ?? new GatewayError('internal_error', 'The answer came from no known attempt.');
+        return this.#failWith(error);
+      }
+      const answer = openAnswer(this.#options, this.context, closing, head, this.#end);
+      this.#answer = answer;
+      return end ? answer.close() : WAIT;
+    });
+  };
+
+  readonly onResponseBody = (chunk: Buffer, end: boolean): ResponseReply => {
+    const answer = this.#answer;
+    if (answer === null) return { kind: 'send', chunks: [chunk], end };
+    return this.#guardResponse(() => {
+      const reply = answer.push(chunk, end);
+      if (answer.lingering !== null) this.#linger(LINGER_MS[answer.lingering]);
+      return reply;
+    });
+  };
+
+  /** An answer that Envoy or another filter gave without us having seen the request: it passes as it is. */
+  #ownReply(_head: ResponseHead, end: boolean): ResponseReply {
+    const headers = this.#head === null ? [] : refusalHeaders(shownIdOf(this.#head, ''));
+    return { kind: 'send', head: { set: headers }, chunks: [], end };
+  }
+
+  #failWith(error: GatewayError): ResponseReply {
+    const ctx = this.#context();
+    const { head, body } = errorHead(ctx, this.#closing, error);
+    const metadata = this.#end({ kind: 'failed', error });
+    return { kind: 'send', head, chunks: [body], end: true, ...(metadata === undefined ? {} : { metadata }) };
+  }
+
+  // ── endings ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  readonly #onDeadline = (): void => {
+    const ctx = this.#ctx;
+    if (this.#over || ctx === null) return;
+    const partial = this.#answer?.cutShort(this.#options.client.cutShort) ?? null;
+    if (partial !== null) {
+      this.#port.push(partial);
+      return;
+    }
+    const error =
+      this.#plan === null
+        ? new GatewayError('request_timeout', 'The request was not ready to be sent within its time limit.')
+        : new GatewayError('upstream_timeout', 'The model service did not answer within the time limit.');
+    if (this.#answer !== null && !this.#answer.begun) {
+      this.#port.push(this.#answer.fail(error));
+      return;
+    }
+    const response = this.#options.refusal(ctx, error);
+    this.#end({ kind: 'failed', error });
+    this.#port.push({ kind: 'respond', response });
+  };
+
+  /** The answer is whole, but its upstream keeps the connection open. */
+  #linger(patienceMs: number): void {
+    if (this.#over) return;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      if (!this.#over && this.#answer !== null) this.#port.push(this.#answer.close());
+    }, patienceMs);
+  }
+
+  readonly close = (): void => {
+    this.#endAs('client');
+  };
+
+  /** Our own shutdown has waited long enough. */
+  shutDown(): void {
+    this.#endAs('shutdown');
+  }
+
+  #endAs(by: CutBy): void {
+    if (this.#ctx === null || this.#over) return;
+    this.#end({ kind: 'cut', by });
+  }
+
+  readonly #end = (how: ClosingHow): ReturnType<Closing['end']> => {
+    if (this.#over) return undefined;
+    this.#over = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const metadata = this.#closing?.end(how);
+    if (how.kind === 'cut') this.#abort.abort();
+    if (this.#ctx !== null) {
+      this.#options.metrics.streams('request', -1);
+      this.#options.live.remove(this.#ctx.id);
+    }
+    return metadata;
+  };
+
+  #respond(response: LocalResponse): RequestReply {
+    if (this.#over) return HOLD;
+    this.#end({ kind: 'answered', status: response.status });
+    const headers = answerHeaders(this.#context(), this.#closing);
+    return { kind: 'respond', response: { ...response, headers: [...response.headers, ...headers] } };
+  }
+
+  // ── the error boundary ──────────────────────────────────────────────────────────────────────────────────────────
+
+  #guard(step: () => MaybePromise<RequestReply>): MaybePromise<RequestReply> {
+    try {
+      const reply = step();
+      return isPromise(reply) ? reply.catch((reason: unknown) => this.#refuse(reason)) : reply;
+    } catch (reason) {
+      return this.#refuse(reason);
+    }
+  }
+
+  #refuse(reason: unknown): RequestReply {
+    const error = this.#asError(reason);
+    if (this.#over) return HOLD;
+    const subject = this.#ctx ?? { head: this.#head, config: this.#config };
+    const response = this.#options.refusal(subject, error, this.#closing);
+    this.#end({ kind: 'failed', error });
+    this.#over = true;
+    return { kind: 'respond', response };
+  }
+
+  #guardResponse(step: () => ResponseReply): ResponseReply {
+    try {
+      return step();
+    } catch (reason) {
+      const error = this.#asError(reason);
+      if (this.#over) return WAIT;
+      if (this.#answer !== null && !this.#answer.ended) return this.#answer.fail(error);
+      return this.#failWith(error);
+    }
+  }
+
+  #asError(reason: unknown): GatewayError {
+    const error = GatewayError.from(reason);
+    if (error.code === 'internal_error') {
+      const cause = error.cause instanceof Error ? error.cause : error;
+      this.#options.log.error('request failed inside the gateway', { request_id: this.#ctx?.id, error: cause });
+      this.#options.metrics.anomaly('internal_error');
+    }
+    return error;
+  }
+
+  #context(): GrowingContext {
+    if (this.#ctx === null) throw new GatewayError('internal_error', 'A message came before the request head.');
+    return this.#ctx;
+  }
+
+  #body(): Buffer {
+    const [first] = this.#chunks;
+    return this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
+  }
+}

@@ -1,0 +1,62 @@
+import type { GatewayError } from '../core/error.ts';
+import { headerValue } from '../core/header-value.ts';
+import type { HeaderPair } from '../core/http.ts';
+import { formatMicroUnits } from '../core/money.ts';
+import type { Mutation } from '../core/mutation.ts';
+import { errorResponse } from '../stations/wrap/error-response.ts';
+import type { Closing } from './closing.ts';
+import type { GrowingContext } from './walk.ts';
+
+/** What every answer of a known request says of itself, as far as it is known by now. */
+export function answerHeaders(ctx: GrowingContext, closing: Closing | null): readonly HeaderPair[] {
+  const headers: HeaderPair[] = [...refusalHeaders(ctx.shownId)];
+  if (ctx.decision !== undefined) headers.push(['x-route-id', headerValue(ctx.decision.route.id)]);
+  const attempt = closing?.current ?? null;
+  if (closing !== null && attempt !== null) {
+    headers.push(
+      ['x-tokenlat-model', headerValue(attempt.candidate.deployment.model)],
+      ['x-tokenlat-backend', headerValue(attempt.candidate.deployment.backend.name)],
+      ['x-tokenlat-attempts', String(closing.attempts.count)],
+    );
+  }
+  return headers;
+}
+
+export function refusalHeaders(shownId: string): readonly HeaderPair[] {
+  return shownId === '' ? [] : [['x-request-id', shownId]];
+}
+
+/** Tokens and cost of a whole answer. */
+export function usageHeaders(closing: Closing): readonly HeaderPair[] {
+  const tally = closing.tally();
+  if (tally === null) return [];
+  const { usage, cost, currency } = tally;
+  return [
+    ['x-prompt-tokens', String(usage.prompt)],
+    ['x-completion-tokens', String(usage.completion)],
+    ['x-total-tokens', String(usage.prompt + usage.completion)],
+    ['x-request-cost', formatMicroUnits(cost)],
+    ['x-request-cost-currency', currency],
+  ];
+}
+
+/** An error that replaces an upstream's answer: status and headers by mutation, its body as our own chunk. */
+export function errorHead(
+  ctx: GrowingContext,
+  closing: Closing | null,
+  error: GatewayError,
+  raw?: Buffer,
+): { readonly head: Mutation; readonly body: Uint8Array } {
+  const response = errorResponse(ctx.dialect, error, answerHeaders(ctx, closing), raw);
+  return {
+    head: {
+      set: [
+        [':status', String(response.status)],
+        ...response.headers,
+        ['content-length', String(response.body.length)],
+      ],
+      remove: ['x-tokenlat-local', 'content-encoding'],
+    },
+    body: response.body,
+  };
+}

@@ -1,0 +1,94 @@
+import type { Snapshot } from '../../core/snapshot.ts';
+import { CONNECTION_BUFFER_BYTES, NO_PLAN_CLUSTER, PROCESSOR_CLUSTER } from '../names.ts';
+import { workerAddresses } from '../../config/worker-address.ts';
+import type { EnvoyConfig, Tree } from './config-dump.ts';
+import type { Report } from './finding.ts';
+
+/** Is there a cluster for each backend, and none with a dead end in it? */
+export function checkClusters(config: EnvoyConfig, snapshot: Snapshot, report: Report): void {
+  for (const name of [PROCESSOR_CLUSTER, NO_PLAN_CLUSTER, ...snapshot.backends.keys()]) {
+    if (!config.clusters.has(name))
+      report(
+        'error',
+        'cluster_missing',
+        `There is no cluster ${name}.`,
+        'Render again and check that Envoy took it over (update_rejected).',
+      );
+  }
+  for (const backend of snapshot.backends.values()) {
+    const cluster = config.clusters.get(backend.name);
+    if (cluster === undefined) continue;
+    if (cluster.get('outlier_detection').value !== undefined && backend.endpoints.length < 2)
+      report(
+        'error',
+        'outlier_detection',
+        `Cluster ${backend.name} ejects its only host: such requests fail and are not retried elsewhere.`,
+        'Remove outlier_detection.',
+      );
+    checkBreakers(backend.name, cluster, snapshot, report);
+  }
+  const processor = config.clusters.get(PROCESSOR_CLUSTER);
+  if (processor !== undefined) checkProcessor(processor, snapshot, report);
+}
+
+function checkBreakers(name: string, cluster: Tree, snapshot: Snapshot, report: Report): void {
+  const limit = cluster.get('circuit_breakers').get('thresholds').items()[0]?.get('max_requests').value;
+  const most = typeof limit === 'number' ? limit : 1024;
+  const ours = [...snapshot.models.values()]
+    .flatMap((model) => model.deployments)
+    .filter((deployment) => deployment.backend.name === name)
+    .reduce((sum, deployment) => sum + (deployment.concurrency?.limit ?? 0), 0);
+  if (most <= Math.max(ours, 1024))
+    report(
+      'warning',
+      'circuit_breaker',
+      `Cluster ${name} allows ${most} requests: Envoy refuses before our limit does, and does not move on.`,
+      'Set circuit_breakers as rendered.',
+    );
+}
+
+function checkProcessor(cluster: Tree, snapshot: Snapshot, report: Report): void {
+  const hosts = cluster
+    .get('load_assignment')
+    .get('endpoints')
+    .items()
+    .flatMap((group) => group.get('lb_endpoints').items());
+  const workers = workerAddresses(snapshot.server).length;
+  if (hosts.length !== workers)
+    report(
+      'error',
+      'workers',
+      `Cluster ${PROCESSOR_CLUSTER} has ${hosts.length} addresses; the server runs ${workers} workers.`,
+      'Render again.',
+    );
+  const policy = cluster.get('lb_policy').text() || 'ROUND_ROBIN';
+  if (workers > 1 && policy !== 'RING_HASH' && policy !== 'MAGLEV')
+    report(
+      'warning',
+      'affinity',
+      `Cluster ${PROCESSOR_CLUSTER} spreads by ${policy}: the two levels of a request land in different workers.`,
+      'Set lb_policy: RING_HASH and the hash policy as rendered.',
+    );
+}
+
+/** The largest piece of a body in one message is the connection's buffer: our server takes as much as the largest body. */
+export function checkBuffers(config: EnvoyConfig, snapshot: Snapshot, report: Report): void {
+  const most = snapshot.limits.bodyBytes + CONNECTION_BUFFER_BYTES;
+  for (const { listener } of config.managers) {
+    const { value } = listener.get('per_connection_buffer_limit_bytes');
+    if (typeof value === 'number' && value > most)
+      report(
+        'error',
+        'buffer_limit',
+        `Listener ${listener.get('name').text()} buffers ${value} bytes: more than our server takes in one message.`,
+        `Set per_connection_buffer_limit_bytes: ${CONNECTION_BUFFER_BYTES}.`,
+      );
+    else if (typeof value === 'number' && value < 32_768)
+      report(
+        'warning',
+        'buffer_limit',
+        `Listener ${listener.get('name').text()} buffers ${value} bytes only: bodies come in many small pieces.`,
+        `Set per_connection_buffer_limit_bytes: ${CONNECTION_BUFFER_BYTES}.`,
+      );
+  }
+}

@@ -1,0 +1,139 @@
+import type { Snapshot } from '../core/snapshot.ts';
+import {
+  AFFINITY_HEADER,
+  ATTEMPT_FILTER,
+  ID_KEY,
+  LEVEL_KEY,
+  NAMESPACES,
+  PROCESSOR_CLUSTER,
+  REQUEST_FILTER,
+} from './names.ts';
+import { any, extension, seconds } from './proto.ts';
+import type { Proto } from './proto.ts';
+
+const EXT_PROC = 'envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor';
+
+/** What both levels share. A request that we do not see must not pass: hence no failure mode, and errors for bad mutations. */
+function common(snapshot: Snapshot, level: 'request' | 'attempt', metadata: readonly Proto[] = []): Proto {
+  return {
+    grpc_service: {
+      envoy_grpc: { cluster_name: PROCESSOR_CLUSTER },
+      timeout: '0s',
+      initial_metadata: [
+        { key: LEVEL_KEY, value: level },
+        { key: AFFINITY_HEADER, value: `%REQ(${AFFINITY_HEADER})%` },
+        ...metadata,
+      ],
+    },
+    stat_prefix: level,
+    failure_mode_allow: false,
+    allow_mode_override: false,
+    message_timeout: seconds(snapshot.server.messageTimeoutMs),
+    status_on_error: { code: 'ServiceUnavailable' },
+  };
+}
+
+/**
+ * Router level: one stream a client request. Sees the whole request before a backend is chosen, and the whole answer. Off
+ * unless a route turns it on: what Envoy refuses before it has a route (a broken head, 431) closes its connection at once
+ * and must not wait for us. Without the route's word nothing passes either: only our plan leads to a backend.
+ */
+export function requestFilter(snapshot: Snapshot): Proto {
+  return { ...extension(REQUEST_FILTER, EXT_PROC, requestConfig(snapshot)), disabled: true };
+}
+
+/** Turns the router-level filter on, for a route. */
+export function requestFilterOn(): Proto {
+  return { [REQUEST_FILTER]: any('envoy.config.route.v3.FilterConfig', { config: {} }) };
+}
+
+function requestConfig(snapshot: Snapshot): Proto {
+  return {
+    ...common(snapshot, 'request'),
+    processing_mode: {
+      request_header_mode: 'SEND',
+      request_body_mode: 'FULL_DUPLEX_STREAMED',
+      request_trailer_mode: 'SEND',
+      response_header_mode: 'SEND',
+      response_body_mode: 'FULL_DUPLEX_STREAMED',
+      response_trailer_mode: 'SEND',
+    },
+    allow_content_length_header: true,
+    mutation_rules: { disallow_is_error: true, allow_envoy: true },
+    metadata_options: {
+      receiving_namespaces: { untyped: [NAMESPACES.route, NAMESPACES.request, NAMESPACES.usage] },
+    },
+  };
+}
+
+/**
+ * Upstream level: one stream a try. Makes the request that the chosen backend understands. Whether a try sees its answer
+ * is the route's word (`watchOverride`): most need not, and each message costs.
+ */
+export function attemptFilter(snapshot: Snapshot): Proto {
+  return extension(ATTEMPT_FILTER, EXT_PROC, {
+    ...common(snapshot, 'attempt', [{ key: ID_KEY, value: `%DYNAMIC_METADATA(${NAMESPACES.request}:id)%` }]),
+    request_attributes: ['xds.cluster_name', 'upstream.address'],
+    processing_mode: attemptMode('SKIP', 'NONE'),
+    send_body_without_waiting_for_header_response: true,
+    mutation_rules: { disallow_is_error: true, allow_envoy: true, allow_all_routing: true },
+    // The client's credentials were judged at the router level; a try has no use for them.
+    forward_rules: { disallowed_headers: { patterns: [{ exact: 'authorization' }, { exact: 'cookie' }] } },
+    metadata_options: {
+      forwarding_namespaces: { untyped: [NAMESPACES.request] },
+      receiving_namespaces: { untyped: [NAMESPACES.attempt] },
+    },
+  });
+}
+
+/** Lets the tries of a route see the head of their answer, or head and body. */
+export function watchOverride(body: 'NONE' | 'STREAMED'): Proto {
+  return {
+    [ATTEMPT_FILTER]: any('envoy.extensions.filters.http.ext_proc.v3.ExtProcPerRoute', {
+      overrides: { processing_mode: attemptMode('SEND', body) },
+    }),
+  };
+}
+
+/** Always whole: a body mode that is left out would be NONE. */
+function attemptMode(head: 'SEND' | 'SKIP', body: 'NONE' | 'STREAMED'): Proto {
+  return {
+    request_header_mode: 'SEND',
+    request_body_mode: 'NONE',
+    request_trailer_mode: 'SKIP',
+    response_header_mode: head,
+    response_body_mode: body,
+    response_trailer_mode: 'SKIP',
+  };
+}
+
+/** A whole replaced body loses its content-length, and some servers refuse chunked ones: it is set again from our word. */
+export function contentLengthFilter(): Proto {
+  return extension('tokenlat.content-length', 'envoy.extensions.filters.http.header_mutation.v3.HeaderMutation', {
+    mutations: {
+      request_mutations: [
+        {
+          append: {
+            header: { key: 'content-length', value: `%DYNAMIC_METADATA(${NAMESPACES.attempt}:content_length)%` },
+            append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+          },
+        },
+      ],
+    },
+  });
+}
+
+/** The router with our filters on each try, for all clusters at once. */
+export function routerFilter(snapshot: Snapshot): Proto {
+  return extension('envoy.filters.http.router', 'envoy.extensions.filters.http.router.v3.Router', {
+    suppress_envoy_headers: true,
+    upstream_http_filters: [
+      attemptFilter(snapshot),
+      contentLengthFilter(),
+      {
+        name: 'envoy.filters.http.upstream_codec',
+        typed_config: any('envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec'),
+      },
+    ],
+  });
+}

@@ -1,0 +1,49 @@
+/** Envoy cluster of our workers. */
+export const PROCESSOR_CLUSTER = 'tokenlat-ext-proc';
+/** Where a request goes that has no verdict of ours: a cluster without endpoints. */
+export const NO_PLAN_CLUSTER = 'tokenlat-no-plan';
+/** Made by Envoy for each request: sends both levels of one request to the same worker. */
+export const AFFINITY_HEADER = 'x-tokenlat-affinity';
+/** Initial metadata that tells the two levels apart: `request` or `attempt`. */
+export const LEVEL_KEY = 'tokenlat-level';
+
+/** Initial metadata of a try: the id of its request. */
+export const ID_KEY = 'tokenlat-id';
+/** Set by our server on a request: what its tries see of their answers (`head` or `body`; absent for nothing). */
+export const WATCH_HEADER = 'x-tokenlat-watch';
+/** Set by Envoy on answers of its own that our server still sees: their response code details. */
+export const LOCAL_REPLY_HEADER = 'x-tokenlat-local';
+
+/** Dynamic metadata: the plan, the request's id, the length of a try's body, figures for the access log. */
+export const NAMESPACES = {
+  route: 'tokenlat.route',
+  request: 'tokenlat.request',
+  attempt: 'tokenlat.attempt',
+  usage: 'tokenlat.usage',
+} as const;
+
+/** Keys of `tokenlat.usage` that the access log prints. */
+export const USAGE_FIELDS = [
+  'route',
+  'tenant',
+  'model',
+  'backend',
+  'attempts',
+  'prompt_tokens',
+  'cached_tokens',
+  'completion_tokens',
+  'total_tokens',
+  'cost',
+  'currency',
+] as const;
+
+export const ROUTE_CONFIG = 'tokenlat';
+export const LISTENER = 'tokenlat';
+export const REQUEST_FILTER = 'tokenlat.request';
+export const ATTEMPT_FILTER = 'tokenlat.attempt';
+
+/** Statuses of a backend after which the next candidate is tried. */
+export const RETRIABLE_STATUSES = [408, 429, 500, 502, 503, 504, 529] as const;
+
+/** Bytes that Envoy buffers on one connection before it stops reading: also the largest piece of a body in one message. */
+export const CONNECTION_BUFFER_BYTES = 1024 * 1024;

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { loadExample } from '../../test/render/generated.ts';
+import { ERRORS } from '../core/error.ts';
+import { localReplyConfig } from './local-replies.ts';
+import { BOOTSTRAP_FILE, renderEnvoy } from './render-envoy.ts';
+import { renderExisting } from './render-existing.ts';
+
+const snapshot = loadExample('tokenlat.yaml');
+const options = { nodeId: 'n', dir: '/etc/envoy' };
+
+test('the same snapshot gives the same bytes, in the order to write them', () => {
+  const { files } = renderEnvoy(snapshot, options);
+  assert.deepEqual([...files], [...renderEnvoy(snapshot, options).files]);
+  assert.deepEqual(
+    [...files.keys()],
+    ['endpoints-vllm-a.yaml', 'clusters.yaml', 'routes.yaml', 'listener.yaml', BOOTSTRAP_FILE],
+  );
+  assert.deepEqual(
+    [...renderExisting(snapshot).files.keys()],
+    ['connection-manager.yaml', 'virtual-host.yaml', 'clusters.yaml', 'bootstrap.yaml'],
+  );
+});
+
+test('words that YAML 1.1 takes for something else are quoted', () => {
+  const text = renderEnvoy(snapshot, { ...options, nodeId: 'n' }).files.get(BOOTSTRAP_FILE) ?? '';
+  assert.match(text, /id: "n"/);
+  assert.equal((parse(text, { version: '1.1' }) as { node: { id: unknown } }).node.id, 'n');
+});
+
+test('only the bootstrap depends on the admin port, and on nothing else of the snapshot', () => {
+  const before = renderEnvoy(snapshot, options).files;
+  const after = renderEnvoy(
+    { ...snapshot, listen: { ...snapshot.listen, adminPort: 1 }, retry: { ...snapshot.retry, retries: 0 } },
+    options,
+  ).files;
+  const changed = [...before.keys()].filter((name) => before.get(name) !== after.get(name));
+  assert.deepEqual(changed, ['routes.yaml', BOOTSTRAP_FILE]);
+});
+
+test('no mapper of local replies can match an answer of ours', () => {
+  const { mappers } = localReplyConfig() as {
+    mappers: { filter: { extension_filter: { typed_config: { expression: string } } } }[];
+  };
+  for (const { filter } of mappers) {
+    const { expression } = filter.extension_filter.typed_config;
+    const beginnings = [...expression.matchAll(/startsWith\('([^']+)'\)/g)].map((match) => match[1] ?? '');
+    assert.ok(beginnings.length > 0, expression);
+    for (const code of [...Object.keys(ERRORS), 'ext_proc_local_response', 'via_upstream', 'direct_response']) {
+      assert.ok(!beginnings.some((beginning) => code.startsWith(beginning)), `${expression} takes ${code}`);
+    }
+  }
+});

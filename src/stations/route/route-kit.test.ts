@@ -1,0 +1,171 @@
+/** What the tests of this folder make configurations and requests with. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Routed } from '../../core/context.ts';
+import type { Decision } from '../../core/decision.ts';
+import { HeaderList } from '../../core/http.ts';
+import type { HeaderPair } from '../../core/http.ts';
+import type { Json } from '../../core/json.ts';
+import type { LimitState } from '../../core/limit.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Log, Metrics } from '../../core/ports/telemetry.ts';
+import type { Deployment, Model, Route, RouteCandidate, Snapshot } from '../../core/snapshot.ts';
+import type { Note, Station } from '../../core/station.ts';
+import type { RouteContext } from './match-inputs.ts';
+import { createRoute } from './route.ts';
+import type { RouteOptions } from './route.ts';
+
+const noop = (): void => {};
+export const silentLog: Log = { debug: noop, info: noop, warn: noop, error: noop };
+
+export function deployment(
+  model: string,
+  backend: string,
+  changes: Partial<Deployment> = {},
+  dialect = 'openai',
+): Deployment {
+  return {
+    id: `${model}@${backend}`,
+    model,
+    backend: { name: backend, dialect } as Deployment['backend'],
+    upstreamModel: model,
+    weight: 1,
+    chatTemplate: null,
+    price: {} as Deployment['price'],
+    profile: { p95Ms: 1, quality: 1, context: 8192, defaultMaxTokens: 100 },
+    concurrency: null,
+    ...changes,
+  };
+}
+
+/** A model with one deployment on each backend, all of weight 0: in order. */
+export function model(name: string, backends = 'a', changes: Partial<Model> = {}): Model {
+  const deployments = backends.split(' ').map((backend) => deployment(name, backend, { weight: 0 }));
+  return { name, stage: 'full', deployments, fallback: [], ...changes };
+}
+
+export function candidate(name: string, weight = 1, canary = false): RouteCandidate {
+  return { model: name, weight, canary };
+}
+
+export function route(id: string, changes: Partial<Route> = {}): Route {
+  return {
+    id,
+    models: ['auto'],
+    match: null,
+    candidates: [],
+    fallback: [],
+    onStoreError: 'deny',
+    timeoutMs: null,
+    ...changes,
+  };
+}
+
+export const DEFAULT_ROUTE = route('default', { models: ['*'], onStoreError: 'allow', timeoutMs: 777 });
+
+export function config(models: readonly Model[], routes: readonly Route[], changes: Partial<Snapshot> = {}): Snapshot {
+  const made: Partial<Snapshot> = {
+    generation: 1,
+    models: new Map(models.map((each) => [each.name, each])),
+    aliases: new Map(),
+    routes,
+    ledger: { onStoreError: 'deny' } as Snapshot['ledger'],
+    ...changes,
+  };
+  return made as Snapshot;
+}
+
+export interface Ask {
+  readonly model?: string;
+  readonly endpoint?: 'chat' | 'completions' | 'embeddings';
+  readonly path?: string;
+  readonly headers?: readonly HeaderPair[];
+  readonly json?: { readonly [key: string]: Json };
+  readonly texts?: readonly { param: string; role: string; text: string }[];
+  readonly promptTokens?: number;
+  readonly maxOutputTokens?: number | null;
+  readonly stream?: boolean;
+  readonly tenant?: string;
+  readonly tier?: string;
+  readonly scopes?: readonly string[];
+  readonly claims?: Readonly<Record<string, unknown>>;
+  readonly limits?: readonly LimitState[];
+}
+
+export function context(snapshot: Snapshot, ask: Ask = {}): RouteContext {
+  const messages = [{ role: 'user', content: 'hi' }];
+  return {
+    head: { method: 'POST', path: ask.path ?? '/v1/chat/completions?x=1', headers: new HeaderList(ask.headers ?? []) },
+    endpoint: ask.endpoint ?? 'chat',
+    config: snapshot,
+    principal: {
+      tenant: ask.tenant ?? 'acme',
+      tier: ask.tier ?? 'standard',
+      businessLine: 'general',
+      scopes: new Set(ask.scopes ?? []),
+      claims: Object.freeze(Object.assign(Object.create(null) as object, ask.claims)),
+    },
+    request: {
+      endpoint: ask.endpoint ?? 'chat',
+      json: ask.json ?? { messages },
+      model: ask.model ?? 'auto',
+      stream: ask.stream ?? false,
+      maxOutputTokens: ask.maxOutputTokens ?? null,
+      n: 1,
+      texts: ask.texts ?? [{ param: 'messages[0].content', role: 'user', text: 'hi' }],
+      promptTokens: ask.promptTokens ?? 10,
+    },
+    admission:
+      ask.limits === undefined
+        ? { kind: 'unbooked', reason: 'test' }
+        : { kind: 'held', limits: ask.limits, reservedTokens: 0 },
+  } as unknown as RouteContext;
+}
+
+export interface Bench {
+  readonly station: Station<RouteContext, Routed>;
+  readonly anomalies: readonly string[];
+  readonly advance: (ms: number) => void;
+}
+
+export function bench(options: Partial<RouteOptions> = {}): Bench {
+  let now = 0;
+  const clock: Clock = { now: () => now, time: () => now };
+  const anomalies: string[] = [];
+  const metrics = { anomaly: (kind: string) => anomalies.push(kind) } as unknown as Metrics;
+  const station = createRoute({ log: silentLog, metrics, clock, supports: () => true, ...options });
+  return { station, anomalies, advance: (ms) => (now += ms) };
+}
+
+export interface Outcome extends Decision {
+  readonly ids: string;
+  readonly note: Note;
+}
+
+/** Runs the station once. `ids` are the deployments in order. */
+export function decide({ station }: Pick<Bench, 'station'>, snapshot: Snapshot, ask: Ask = {}): Outcome {
+  const step = station.run?.(context(snapshot, ask));
+  assert.ok(step !== undefined && 'note' in step);
+  const { decision } = step.adds;
+  return { ...decision, ids: decision.candidates.map((each) => each.deployment.id).join(' '), note: step.note };
+}
+
+/** Numbers in [0, 1) from a seed, the same each time (mulberry32). */
+export function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Is a count within five standard deviations of what `share` of `runs` would give? */
+export function nearShare(count: number, runs: number, share: number): boolean {
+  return Math.abs(count - runs * share) <= 5 * Math.sqrt(runs * share * (1 - share)) + 1;
+}
+
+test('the kit makes a request that is routed', () => {
+  assert.equal(decide(bench(), config([model('m')], [route('r', { candidates: [candidate('m')] })])).ids, 'm@a');
+});

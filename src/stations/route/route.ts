@@ -1,0 +1,132 @@
+import type { Routed } from '../../core/context.ts';
+import type { Candidate, Decision } from '../../core/decision.ts';
+import { GatewayError } from '../../core/error.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Log, Metrics } from '../../core/ports/telemetry.ts';
+import type { Model, Route, Snapshot } from '../../core/snapshot.ts';
+import type { Station } from '../../core/station.ts';
+import { readCanaryShare } from './canary-share.ts';
+import { namedModel } from './eligible.ts';
+import type { Asked, Supports } from './eligible.ts';
+import type { RouteContext } from './match-inputs.ts';
+import { rankCandidates } from './rank-candidates.ts';
+import { RoutingTable } from './routing-table.ts';
+import type { Taken } from './routing-table.ts';
+
+export interface RouteOptions {
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  /** Which dialects can serve which endpoints. */
+  readonly supports: Supports;
+  /** Numbers in [0, 1) for the draw. */
+  readonly random?: () => number;
+  /** How many answers of the rules are remembered, and for how long. */
+  readonly cache?: { readonly entries: number; readonly ttlMs: number };
+}
+
+/** The name that asks for a model of our choice. */
+const AUTO = 'auto';
+/** The route that a configuration ends with when it has none for everything. */
+const DEFAULT = 'default';
+
+interface Way {
+  readonly route: Route;
+  readonly reason: Decision['reason'];
+}
+
+/**
+ * Makes the station that decides who may serve. It reads the configuration of each request; compiled rules belong to one
+ * configuration and go with it.
+ */
+export function createRoute({
+  log,
+  metrics,
+  clock,
+  supports,
+  random = Math.random,
+  cache = { entries: 10_000, ttlMs: 10_000 },
+}: RouteOptions): Station<RouteContext, Routed> {
+  const tables = new WeakMap<Snapshot, RoutingTable>();
+
+  function tableOf(config: Snapshot): RoutingTable {
+    const table = tables.get(config) ?? new RoutingTable({ config, supports, clock, log, metrics, cache });
+    tables.set(config, table);
+    return table;
+  }
+
+  return {
+    name: 'route',
+    run: (ctx) => {
+      const { config } = ctx;
+      const asked = askedOf(ctx);
+      const taken = tableOf(config).take(ctx, asked);
+      const { route, reason } = wayOf(config, asked, taken);
+      const { share, note } = readCanaryShare(ctx);
+      const ranked = rankCandidates({ config, route, asked, canaryShare: share, supports, random });
+      const candidates = fitting(ctx, ranked);
+      const decision: Decision = { route, reason, candidates, cached: taken.cached };
+      const words = [
+        `${candidates.length} candidates, first ${candidates[0].deployment.id} (${candidates[0].reason})`,
+        taken.cached ? 'rules remembered' : null,
+        ...taken.faults.map((fault) => `rule failed: ${fault}`),
+        note,
+      ];
+      return {
+        note: { decision: route.id, reason: words.filter((word) => word !== null).join('; ') },
+        adds: { decision },
+      };
+    },
+  };
+}
+
+function askedOf({ config, request, principal }: RouteContext): Asked {
+  const name = request.model;
+  const target = config.aliases.get(name) ?? name;
+  return { name, target, endpoint: request.endpoint, canary: principal.scopes.has('canary') };
+}
+
+/** The route that took the request, else the way to the model that it names. Throws for a name that leads nowhere. */
+function wayOf(config: Snapshot, asked: Asked, { route }: Taken): Way {
+  if (route !== null && (route.id !== DEFAULT || route.candidates.length > 0)) {
+    return { route, reason: route.id === DEFAULT ? 'default' : 'match' };
+  }
+  const model = namedModel(config, asked);
+  if (model !== null) return { route: routeToModel(config, model, route), reason: 'model' };
+  if (asked.name === AUTO) {
+    throw new GatewayError('no_candidate', `No route takes this request for '${AUTO}'. Ask for a model by its name.`);
+  }
+  throw new GatewayError('model_not_found', `The model '${shown(asked.name)}' does not exist.`, { param: 'model' });
+}
+
+/** A route of its own for a model asked for by name, with the rules of the default route where there is one. */
+function routeToModel(config: Snapshot, { name }: Model, base: Route | null): Route {
+  const { onStoreError } = config.ledger;
+  const rules = base ?? { match: null, candidates: [], fallback: [], onStoreError, timeoutMs: null };
+  return { ...rules, id: `model:${name}`, models: [name] };
+}
+
+/** Leaves out whose context is too small. Throws when nobody is left, and says whether that is the reason. */
+function fitting({ request }: RouteContext, ranked: readonly Candidate[]): Decision['candidates'] {
+  const needed = request.promptTokens + (request.maxOutputTokens ?? 0);
+  const contexts = ranked.map(({ deployment }) => deployment.profile.context);
+  // 0 = not known.
+  const [first, ...rest] = ranked.filter((_, at) => contexts[at] === 0 || Number(contexts[at]) >= needed);
+  if (first !== undefined) return [first, ...rest];
+  if (ranked.length === 0) {
+    const message = `No backend of '${shown(request.model)}' serves the endpoint '${request.endpoint}'.`;
+    throw new GatewayError('no_candidate', message, { param: 'model' });
+  }
+  const param = request.endpoint === 'chat' ? 'messages' : request.endpoint === 'embeddings' ? 'input' : 'prompt';
+  throw new GatewayError(
+    'context_length_exceeded',
+    `The maximum context length is ${Math.max(...contexts)} tokens, but this request needs about ${needed} ` +
+      `(${request.promptTokens} in the prompt, ${request.maxOutputTokens ?? 0} for the answer).`,
+    { param },
+  );
+}
+
+/** A client's own text in an answer to it, kept short. */
+function shown(text: string): string {
+  return text.length <= 128 ? text : `${text.slice(0, 128)}…`;
+}

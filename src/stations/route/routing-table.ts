@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Log, Metrics } from '../../core/ports/telemetry.ts';
+import type { Route } from '../../core/snapshot.ts';
+import { Lru } from '../../lib/lru/lru.ts';
+import { canServe } from './eligible.ts';
+import type { Asked, RoutingConfig, Supports } from './eligible.ts';
+import { compileMatch } from './compile-match.ts';
+import type { Match, References, Variable } from './compile-match.ts';
+import { matchInputs } from './match-inputs.ts';
+import type { RouteContext } from './match-inputs.ts';
+
+export interface RoutingTableOptions {
+  readonly config: RoutingConfig;
+  readonly supports: Supports;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly cache: { readonly entries: number; readonly ttlMs: number };
+}
+
+/** Which route takes a request. */
+export interface Taken {
+  /** Null when none does. */
+  readonly route: Route | null;
+  /** Rules that could not be answered: `<route>: <code>`. */
+  readonly faults: readonly string[];
+  readonly cached: boolean;
+}
+
+interface Rule {
+  readonly route: Route;
+  /** Null = always. */
+  readonly match: Match | null;
+}
+
+interface Entry {
+  readonly route: Route | null;
+  readonly faults: readonly string[];
+  readonly until: number;
+}
+
+const VARIABLES: readonly Variable[] = ['request', 'tenant', 'claims', 'headers'];
+
+/** Is a requested name among those a route is looked at for: exact, or `prefix*`? */
+export function nameFits(patterns: readonly string[], name: string): boolean {
+  return patterns.some((pattern) => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name));
+}
+
+function union(all: readonly References[]): References {
+  const read = (variable: Variable): ReadonlySet<string> | 'all' => {
+    const sets = all.map((references) => references[variable]);
+    return sets.includes('all') ? 'all' : new Set(sets.flatMap((set) => (set === 'all' ? [] : [...set])));
+  };
+  return { request: read('request'), tenant: read('tenant'), claims: read('claims'), headers: read('headers') };
+}
+
+function plain(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value;
+}
+
+/**
+ * The routes of one configuration with their rules compiled, and a memory of which route took what. A remembered answer is
+ * named by every value that any rule reads, and by what decides whether a route could serve: two requests with the same
+ * name cannot get different answers. The draw among candidates is not part of it.
+ */
+export class RoutingTable {
+  readonly #options: RoutingTableOptions;
+  readonly #rules: readonly Rule[];
+  readonly #references: References;
+  readonly #cache: Lru<string, Entry>;
+
+  constructor(options: RoutingTableOptions) {
+    this.#options = options;
+    this.#rules = options.config.routes.flatMap((route) => this.#compile(route) ?? []);
+    this.#references = union(this.#rules.flatMap((rule) => rule.match?.references ?? []));
+    this.#cache = new Lru(options.cache.entries);
+  }
+
+  /** Entries remembered now. */
+  get remembered(): number {
+    return this.#cache.size;
+  }
+
+  take(ctx: RouteContext, asked: Asked): Taken {
+    const variables = matchInputs(ctx, this.#references);
+    const key = createHash('sha256').update(
+      JSON.stringify([ctx.principal.tenant, asked, ...this.#named(variables)], plain),
+    );
+    const name = key.digest('base64');
+    const now = this.#options.clock.now();
+    const known = this.#cache.get(name);
+    if (known !== undefined && now < known.until) return { route: known.route, faults: known.faults, cached: true };
+    const found = this.#find(variables, asked);
+    this.#cache.set(name, { ...found, until: now + this.#options.cache.ttlMs });
+    return { ...found, cached: false };
+  }
+
+  /** As pairs in one order, so that the same values have one spelling. */
+  #named(variables: ReturnType<typeof matchInputs>): readonly unknown[] {
+    return VARIABLES.map((name) => Object.entries(variables[name]).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #find(variables: ReturnType<typeof matchInputs>, asked: Asked): { route: Route | null; faults: readonly string[] } {
+    const { config, supports, metrics } = this.#options;
+    const faults: string[] = [];
+    for (const { route, match } of this.#rules) {
+      if (!nameFits(route.models, asked.name) && !nameFits(route.models, asked.target)) continue;
+      if (!canServe(route, config, asked, supports)) continue;
+      const result = match?.evaluate(variables) ?? { matched: true, fault: null };
+      if (result.fault !== null) {
+        metrics.anomaly('route_rule_failed');
+        faults.push(`${route.id}: ${result.fault}`);
+      }
+      if (result.matched) return { route, faults };
+    }
+    return { route: null, faults };
+  }
+
+  /** A checked configuration has no bad rule; should one come all the same, its route takes nothing. */
+  #compile(route: Route): Rule | null {
+    if (route.match === null) return { route, match: null };
+    const match = compileMatch(route.match);
+    if (match.ok) return { route, match };
+    this.#options.metrics.anomaly('route_rule_unusable');
+    this.#options.log.error('route rule cannot be used', { route: route.id, error: match.error });
+    return null;
+  }
+}

@@ -1,0 +1,44 @@
+import type { Arrived, Authenticated, Received } from '../../core/context.ts';
+import { headerValue } from '../../core/header-value.ts';
+import type { LedgerEvent } from '../../core/ledger-event.ts';
+import { costOf, microUnits } from '../../core/money.ts';
+import type { Estimate } from './estimate.ts';
+
+/** What the store books by itself when nobody settles the operation before its lease runs out: the whole estimate. */
+export function expiryEvent(ctx: Arrived & Authenticated & Received, estimate: Estimate): LedgerEvent {
+  const { principal, request } = ctx;
+  const { deployment, promptTokens, outputTokens } = estimate;
+  const usage = {
+    prompt: promptTokens,
+    cached: 0,
+    completion: outputTokens,
+    reasoning: 0,
+    source: 'estimate',
+  } as const;
+  return {
+    operation: ctx.operation,
+    requestId: ctx.shownId,
+    attempt: 0,
+    chargedTo: 'tenant',
+    status: 'error',
+    tenant: principal.tenant,
+    subject: principal.subject,
+    businessLine: principal.businessLine,
+    requestType: headerValue(ctx.head.headers.get('x-request-type') ?? ctx.endpoint),
+    route: '',
+    requestedModel: request.model,
+    model: deployment?.model ?? '',
+    backend: deployment?.backend.name ?? '',
+    promptTokens,
+    cachedTokens: 0,
+    completionTokens: outputTokens,
+    reasoningTokens: 0,
+    estimated: true,
+    usageFlag: 'lease expired',
+    cost: deployment === null ? microUnits(0) : costOf(usage, deployment.price),
+    currency: deployment?.price.currency ?? 'USD',
+    firstTokenMs: null,
+    totalMs: 0,
+    time: ctx.time,
+  };
+}

@@ -1,0 +1,80 @@
+import type { OperationId } from '../../core/ids.ts';
+import type { QuotaStore } from '../../core/ports/quota-store.ts';
+import type { Log, Metrics } from '../../core/ports/telemetry.ts';
+
+interface Lease {
+  readonly tenant: string;
+  readonly leaseMs: number;
+  renewing: boolean;
+}
+
+/** Gives signs of life for every operation that is held, until it is let go. */
+export interface LeaseKeeper {
+  keep(operation: OperationId, tenant: string, leaseMs: number): void;
+  letGo(operation: OperationId): void;
+  readonly size: number;
+}
+
+/**
+ * Renews all leases on one timer, each at least every third of its length. A renewal that fails is tried again on the next
+ * tick, before the lease ends; one that the store does not know any more is counted as `lease_lost`.
+ */
+export function createLeaseKeeper({
+  store,
+  metrics,
+  log,
+}: {
+  readonly store: Pick<QuotaStore, 'renew'>;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}): LeaseKeeper {
+  const leases = new Map<OperationId, Lease>();
+  let timer: NodeJS.Timeout | null = null;
+  let period = Infinity;
+
+  async function renew(operation: OperationId, lease: Lease): Promise<void> {
+    lease.renewing = true;
+    try {
+      const held = await store.renew(lease.tenant, operation, lease.leaseMs);
+      if (held || !leases.delete(operation)) return;
+      metrics.anomaly('lease_lost');
+      log.warn('a reservation ended while its request runs', { operation });
+    } catch (error) {
+      log.debug('a lease could not be renewed', {
+        operation,
+        reason: error instanceof Error ? error.message : 'unknown',
+      });
+    } finally {
+      lease.renewing = false;
+    }
+  }
+
+  function tick(): void {
+    for (const [operation, lease] of leases) if (!lease.renewing) void renew(operation, lease);
+    if (leases.size === 0) stop();
+  }
+
+  function stop(): void {
+    if (timer !== null) clearInterval(timer);
+    timer = null;
+    period = Infinity;
+  }
+
+  return {
+    keep(operation, tenant, leaseMs) {
+      leases.set(operation, { tenant, leaseMs, renewing: false });
+      const third = Math.max(1, Math.floor(leaseMs / 3));
+      if (third >= period) return;
+      stop();
+      period = third;
+      timer = setInterval(tick, period);
+      timer.unref();
+    },
+    letGo(operation) {
+      leases.delete(operation);
+    },
+    get size() {
+      return leases.size;
+    },
+  };
+}

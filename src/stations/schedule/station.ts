@@ -1,0 +1,168 @@
+import type { Arrived, Authenticated, Received, RequestContext, Scheduled } from '../../core/context.ts';
+import type { Ending } from '../../core/ending.ts';
+import { GatewayError } from '../../core/error.ts';
+import type { OperationId } from '../../core/ids.ts';
+import type { Amounts } from '../../core/limit.ts';
+import { isPromise, type MaybePromise } from '../../core/maybe-promise.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { QuotaStore } from '../../core/ports/quota-store.ts';
+import type { Log, Metrics } from '../../core/ports/telemetry.ts';
+import type { Attempt, Note, Station, Step } from '../../core/station.ts';
+import { totalTokens } from '../../core/usage.ts';
+import { admit, type Verdict } from './admission.ts';
+import { createLeaseKeeper } from './lease-keeper.ts';
+import { createPlacement, endedInQueue, type Seat } from './placement.ts';
+import { createSlotPools } from './slot-pools.ts';
+
+/** What the station leans on. */
+export interface ScheduleOptions {
+  /** Its `settle` should be a spool's: settlements must outlive an outage of the store. */
+  readonly store: QuotaStore;
+  /** Concurrency limits are shared out among this many processes, of which this is number `workerIndex` (from 0). */
+  readonly workers: number;
+  readonly workerIndex: number;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+/** The station, and where its choice of the first candidate is read. */
+export interface Schedule {
+  readonly station: Station<Arrived & Authenticated & Received, Scheduled>;
+  /** Index of the first candidate that has room for this request; 0 before `place`. */
+  readonly placementOf: (ctx: Arrived) => number;
+}
+
+/** What one request has taken so far, and what must be given back. */
+interface Booking {
+  verdict: Verdict | null;
+  readonly admitting: Promise<unknown>;
+  seat: Seat | null;
+  start: number;
+  closed: boolean;
+}
+
+const NOTHING: Amounts = { requests: 0, tokens: 0 };
+
+/** What the request really took. A request that reached no model took its turn, but no tokens. */
+function actualAmounts(booking: Booking | undefined, ending: Ending): Amounts {
+  if (booking === undefined || booking.verdict === null || booking.verdict.kind === 'denied') return NOTHING;
+  const reached = ending.kind === 'complete' || ending.attempts.length > 0;
+  return { requests: 1, tokens: reached ? totalTokens(ending.usage) : 0 };
+}
+
+function applyStoreRule(ctx: RequestContext): void {
+  if (ctx.admission.kind === 'held' || ctx.decision.route.onStoreError === 'allow') return;
+  throw new GatewayError('store_unavailable', 'Limits cannot be checked at the moment. Please try again.', {
+    retryAfterMs: 1000,
+  });
+}
+
+/** Reserves quota, holds concurrency slots, and settles at the end. See the README. */
+export function createSchedule({ store, workers, workerIndex, metrics, log, clock }: ScheduleOptions): Schedule {
+  const bookings = new Map<OperationId, Booking>();
+  const finished = new WeakSet<object>();
+  const leases = createLeaseKeeper({ store, metrics, log });
+  const placement = createPlacement({ pools: createSlotPools({ workers, workerIndex, metrics }), clock });
+
+  /** A request that is over has no booking any more, and must not get another one: nobody would give it back. */
+  function bookingOf({ operation }: Arrived): Booking {
+    const booking = bookings.get(operation);
+    if (booking === undefined) throw endedInQueue();
+    return booking;
+  }
+
+  async function run(ctx: Arrived & Authenticated & Received): Promise<Step<Scheduled>> {
+    if (finished.has(ctx)) throw endedInQueue();
+    const admitting = admit(ctx, { store, metrics });
+    const booking: Booking = { verdict: null, admitting, seat: null, start: 0, closed: false };
+    bookings.set(ctx.operation, booking);
+    const verdict = await admitting;
+    booking.verdict = verdict;
+    if (verdict.kind === 'denied') throw verdict.error;
+    if (verdict.kind === 'unbooked')
+      return { note: { decision: 'unbooked', reason: verdict.reason }, adds: { admission: verdict } };
+    if (!booking.closed) leases.keep(ctx.operation, ctx.principal.tenant, ctx.config.ledger.leaseMs);
+    const reason = `${verdict.reservedTokens} tokens reserved on ${verdict.limits.length} limits`;
+    return { note: { decision: 'held', reason }, adds: { admission: verdict } };
+  }
+
+  function sit(ctx: RequestContext, booking: Booking, seat: Seat): Note {
+    if (booking.closed) {
+      seat.release();
+      throw endedInQueue();
+    }
+    if (booking.seat !== seat) booking.seat?.release();
+    booking.seat = seat;
+    const reserved =
+      ctx.admission.kind === 'held' ? `${ctx.admission.reservedTokens} tokens reserved` : ctx.admission.reason;
+    return {
+      decision: ctx.admission.kind,
+      reason: `${reserved}; slot at ${seat.deployment.id} after ${Math.round(seat.waitedMs)} ms`,
+    };
+  }
+
+  function place(ctx: RequestContext): MaybePromise<Note> {
+    applyStoreRule(ctx);
+    const booking = bookingOf(ctx);
+    const seated = (seat: Seat): Note => {
+      booking.start = seat.start;
+      return sit(ctx, booking, seat);
+    };
+    const seat = placement.place(ctx);
+    return isPromise(seat) ? seat.then(seated) : seated(seat);
+  }
+
+  function attempt(ctx: RequestContext, { candidate }: Attempt): MaybePromise<Note> {
+    const booking = bookingOf(ctx);
+    const { seat: before } = booking;
+    if (before !== null && before.deployment.id === candidate.deployment.id) return sit(ctx, booking, before);
+    booking.seat = null;
+    before?.release();
+    const seat = placement.seatAt(ctx, candidate.deployment);
+    return isPromise(seat) ? seat.then((found) => sit(ctx, booking, found)) : sit(ctx, booking, seat);
+  }
+
+  async function settle(
+    ctx: Partial<RequestContext> & Arrived,
+    booking: Booking | undefined,
+    ending: Ending,
+  ): Promise<void> {
+    const { principal, operation } = ctx;
+    // A reservation that is still on its way must be there before it can be settled, or it would be held until its lease ends.
+    await booking?.admitting.catch(() => {});
+    leases.letGo(operation);
+    const actual = actualAmounts(booking, ending);
+    // What failed in a way of its own may have been booked all the same.
+    const mayHold = booking !== undefined && booking.verdict?.kind !== 'denied';
+    if (principal === undefined || (!mayHold && ending.events.length === 0)) return;
+    const outcome = await store.settle({ operation, tenant: principal.tenant, actual, events: ending.events });
+    if (outcome === 'late') metrics.anomaly('late_settlement');
+  }
+
+  async function finish(ctx: Partial<RequestContext> & Arrived, ending: Ending): Promise<void> {
+    if (finished.has(ctx)) return;
+    finished.add(ctx);
+    const booking = bookings.get(ctx.operation);
+    bookings.delete(ctx.operation);
+    if (booking !== undefined) {
+      booking.closed = true;
+      booking.seat?.release();
+      booking.seat = null;
+    }
+    try {
+      await settle(ctx, booking, ending);
+    } catch (error) {
+      metrics.anomaly('settle_failed');
+      log.error('a request could not be settled', {
+        operation: ctx.operation,
+        error: error instanceof Error ? error : undefined,
+      });
+    }
+  }
+
+  return {
+    station: { name: 'schedule', run, place, attempt, finish },
+    placementOf: ({ operation }) => bookings.get(operation)?.start ?? 0,
+  };
+}

@@ -1,0 +1,52 @@
+import type { RequestContext } from '../../core/context.ts';
+import type { LedgerEvent, LedgerStatus } from '../../core/ledger-event.ts';
+import { costOf, type MicroUnits } from '../../core/money.ts';
+import type { Deployment } from '../../core/snapshot.ts';
+import { NO_USAGE, type Usage } from '../../core/usage.ts';
+
+/** A try as the ledger sees it. */
+export interface BookedAttempt {
+  readonly number: number;
+  readonly deployment: Deployment;
+  readonly usage: Usage;
+  readonly usageFlag: string | null;
+  readonly firstTokenMs: number | null;
+  readonly totalMs: number;
+}
+
+/** One cost event. `deployment` null stands for a request that reached no model. */
+export function ledgerEvent(
+  ctx: RequestContext,
+  attempt: BookedAttempt | null,
+  status: LedgerStatus,
+  chargedTo: LedgerEvent['chargedTo'],
+): LedgerEvent {
+  const usage = attempt?.usage ?? NO_USAGE;
+  const deployment = attempt?.deployment ?? null;
+  return {
+    operation: ctx.operation,
+    requestId: ctx.shownId,
+    attempt: attempt?.number ?? 0,
+    chargedTo,
+    status,
+    tenant: ctx.principal.tenant,
+    subject: ctx.principal.subject,
+    businessLine: ctx.principal.businessLine,
+    requestType: ctx.head.headers.get('x-request-type') ?? ctx.endpoint,
+    route: ctx.decision.route.id,
+    requestedModel: ctx.request.model,
+    model: deployment?.model ?? '',
+    backend: deployment?.backend.name ?? '',
+    promptTokens: usage.prompt,
+    cachedTokens: usage.cached,
+    completionTokens: usage.completion,
+    reasoningTokens: usage.reasoning,
+    estimated: usage.source === 'estimate',
+    usageFlag: attempt?.usageFlag ?? null,
+    cost: deployment === null ? (0 as MicroUnits) : costOf(usage, deployment.price),
+    currency: deployment?.price.currency ?? 'USD',
+    firstTokenMs: attempt?.firstTokenMs ?? null,
+    totalMs: attempt?.totalMs ?? 0,
+    time: ctx.time,
+  };
+}

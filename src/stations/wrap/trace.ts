@@ -1,0 +1,50 @@
+import type { Arrived, RequestContext } from '../../core/context.ts';
+import type { Ending } from '../../core/ending.ts';
+import { formatMicroUnits } from '../../core/money.ts';
+import type { RequestTrace } from '../../core/ports/trace-store.ts';
+
+/** The one structured event of a request: what each station did, who served, what it cost. No prompt, no credential. */
+export function traceOf(ctx: Partial<RequestContext> & Arrived, ending: Ending): RequestTrace {
+  const { usage } = ending;
+  const booked = ending.events.find((event) => event.chargedTo === 'tenant');
+  return {
+    id: ctx.id,
+    request_id: ctx.shownId,
+    time: new Date(ctx.time).toISOString(),
+    method: ctx.head.method,
+    path: pathOnly(ctx.head.path),
+    tenant: ctx.principal?.tenant ?? null,
+    subject: ctx.principal?.subject ?? null,
+    business_line: ctx.principal?.businessLine ?? null,
+    requested_model: ctx.request?.model ?? null,
+    stream: ctx.request?.stream ?? null,
+    route: ctx.decision?.route.id ?? null,
+    route_reason: ctx.decision?.reason ?? null,
+    model: booked?.model ?? null,
+    backend: booked?.backend ?? null,
+    outcome: ending.kind === 'cut' ? `cut_by_${ending.by}` : ending.kind,
+    status: ending.status,
+    error: ending.kind === 'failed' ? ending.error.code : null,
+    stations: ctx.trail.stations().map((record) => ({ ...record })),
+    attempts: ending.attempts.map((record) => ({ ...record })),
+    usage: {
+      prompt_tokens: usage.prompt,
+      cached_tokens: usage.cached,
+      completion_tokens: usage.completion,
+      reasoning_tokens: usage.reasoning,
+      estimated: usage.source === 'estimate',
+      flag: ending.usageFlag,
+    },
+    cost: booked === undefined ? null : formatMicroUnits(booked.cost),
+    currency: booked?.currency ?? null,
+    first_token_ms: ending.firstTokenMs,
+    total_ms: Math.round(ending.totalMs * 1000) / 1000,
+    config_generation: ctx.config.generation,
+  };
+}
+
+/** Query strings may hold keys of careless clients. */
+function pathOnly(path: string): string {
+  const query = path.indexOf('?');
+  return (query === -1 ? path : path.slice(0, query)).slice(0, 256);
+}

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import type { LimitLine } from '../../core/limit.ts';
+
+/** Names of everything that is kept in Redis. All keys of one tenant carry one hash tag and so lie in one slot. */
+export interface Keys {
+  readonly operation: (tenant: string, operation: string) => string;
+  /** What `operation` puts in front of the encoded operation, for scripts that know only its name. */
+  readonly operations: (tenant: string) => string;
+  /** Sorted set of open reservations: member = operation, score = end of the lease. */
+  readonly leases: (tenant: string) => string;
+  /** Stream of ledger events. */
+  readonly ledger: (tenant: string) => string;
+  /** Hash of a sliding window, or what a calendar counter's key starts with. */
+  readonly counter: (tenant: string, line: LimitLine) => string;
+  readonly trace: (shownId: string) => string;
+  /** Sorted set of tenants by last use. */
+  readonly tenants: string;
+  /** Sorted set of tenants by when the sweeper should look. */
+  readonly due: string;
+  /** Written by the breaker to see whether the store takes writes. */
+  readonly probe: string;
+}
+
+/** Longer encodings are replaced by their hash. */
+const MAX_LENGTH = 96;
+const PLAIN = /^[A-Za-z0-9_.-]$/;
+const PREFIX = /^[A-Za-z0-9_.:-]*$/;
+/** No text encodes to this: `~` is always followed by 64 digits. */
+const INDEX = '{~}';
+
+/**
+ * Any text, lone surrogates too, as `[A-Za-z0-9_.%~-]+`, one to one (up to collisions of SHA-256): plain characters stay,
+ * others become `%` and the four hex digits of their UTF-16 unit, long ones become `~` and a hash, nothing becomes `%`.
+ */
+export function encodeKeyPart(text: string): string {
+  if (text === '') return '%';
+  let encoded = '';
+  for (let i = 0; i < text.length && encoded.length <= MAX_LENGTH; i += 1) {
+    const unit = text.charAt(i);
+    encoded += PLAIN.test(unit) ? unit : `%${text.charCodeAt(i).toString(16).padStart(4, '0')}`;
+  }
+  if (encoded.length <= MAX_LENGTH) return encoded;
+  return `~${createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('hex')}`;
+}
+
+/** Throws `RangeError` for a prefix that could change the slot or the form of a key. */
+export function createKeys({ prefix }: { readonly prefix: string }): Keys {
+  if (!PREFIX.test(prefix)) throw new RangeError(`key prefix may hold letters, digits and _ . : - only: ${prefix}`);
+  const of = (tenant: string): string => `${prefix}{${encodeKeyPart(tenant)}}`;
+  return {
+    operation: (tenant, operation) => `${of(tenant)}:op:${encodeKeyPart(operation)}`,
+    operations: (tenant) => `${of(tenant)}:op:`,
+    leases: (tenant) => `${of(tenant)}:leases`,
+    ledger: (tenant) => `${of(tenant)}:ledger`,
+    counter: (tenant, { scope, unit, window }) =>
+      `${of(tenant)}:c:${unit}:${window.kind === 'sliding' ? `${window.seconds}s` : window.unit}:${encodeKeyPart(scope)}`,
+    trace: (shownId) => `${prefix}trace:${encodeKeyPart(shownId)}`,
+    tenants: `${prefix}${INDEX}:tenants`,
+    due: `${prefix}${INDEX}:due`,
+    probe: `${prefix}${INDEX}:probe`,
+  };
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import type { RedisClient } from './connection.ts';
+
+const PARTS = {
+  admit: ['clock', 'counters', 'admit'],
+  settle: ['clock', 'counters', 'settle'],
+  expire: ['clock', 'counters', 'expire'],
+  peek: ['clock', 'counters', 'peek'],
+  renew: ['clock', 'renew'],
+  touch: ['clock', 'touch'],
+  claim: ['clock', 'claim'],
+  rest: ['clock', 'rest'],
+  trace: ['trace'],
+} as const;
+
+export type ScriptName = keyof typeof PARTS;
+export type ScriptSources = Readonly<Record<ScriptName, string>>;
+
+/** Runs a script by name on the keys' node. Rejects as the client does; knows no deadline. */
+export type RunScript = (
+  name: ScriptName,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+) => Promise<unknown>;
+
+/** Reads the scripts that lie beside this file. */
+export function readScripts(): ScriptSources {
+  return Object.fromEntries(
+    Object.entries(PARTS).map(([name, parts]) => [name, parts.map(readPart).join('\n')]),
+  ) as ScriptSources;
+}
+
+function readPart(part: string): string {
+  return fs.readFileSync(new URL(`./lua/${part}.lua`, import.meta.url), 'utf8');
+}
+
+/** By hash first; a server that does not know the script (restart, failover, SCRIPT FLUSH) gets its text once. */
+export function createScriptRunner({
+  client,
+  sources,
+}: {
+  readonly client: Pick<RedisClient, 'evalsha' | 'eval'>;
+  readonly sources: ScriptSources;
+}): RunScript {
+  const hashes = Object.fromEntries(
+    Object.entries(sources).map(([name, text]) => [name, createHash('sha1').update(text).digest('hex')]),
+  ) as ScriptSources;
+  return async (name, keys, args) => {
+    try {
+      return await client.evalsha(hashes[name], keys.length, ...keys, ...args);
+    } catch (error) {
+      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+      return client.eval(sources[name], keys.length, ...keys, ...args);
+    }
+  };
+}

@@ -1,0 +1,30 @@
+import type { LedgerReader, QuotaStore } from '../core/ports/quota-store.ts';
+import type { TraceStore } from '../core/ports/trace-store.ts';
+
+/** What survives a restart of the store. `aof-unknown`: an append-only file whose fsync rule may not be read. */
+export type Durability = 'aof-always' | 'aof-everysec' | 'aof-no' | 'aof-unknown' | 'none' | 'unknown';
+
+export interface DurabilityReport {
+  readonly durability: Durability;
+  /** `6.2.14`; empty when the store is no server. */
+  readonly version: string;
+  /** Sentences for a log or a readiness page. */
+  readonly warnings: readonly string[];
+}
+
+/** The stores of one process, whatever keeps them. */
+export interface Stores {
+  /** Its `settle` never waits for a store that is gone: it answers `settled` for what waits in the spool. */
+  readonly quota: QuotaStore;
+  readonly ledger: LedgerReader;
+  readonly traces: TraceStore;
+  /** Reads how the store keeps what it acknowledged. Throws `StoreUnavailable`. */
+  readonly durability: () => Promise<DurabilityReport>;
+  readonly state: () => 'up' | 'down';
+  /** True once the store is up; false when it is not within `deadlineMs`. */
+  readonly ready: (deadlineMs: number) => Promise<boolean>;
+  /** Writes what waits in the spool; gives how many settlements are left after `deadlineMs`. */
+  readonly flush: (deadlineMs: number) => Promise<number>;
+  /** Ends connections and timers. What is left in the spool is logged whole. */
+  readonly close: () => Promise<void>;
+}

@@ -1,0 +1,188 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Arrived, RequestContext } from '../core/context.ts';
+import type { Ending } from '../core/ending.ts';
+import type { Metrics } from '../core/ports/telemetry.ts';
+import { createLabelBound } from './bounded-labels.ts';
+
+/** Options of the metrics. */
+export interface MetricsOptions {
+  /** Distinct values that one label may take before it says `other`. */
+  readonly labelValues: number;
+  /** Where the series live; a fresh one by default. */
+  readonly registry?: Registry;
+}
+
+/** The port, and what a server needs to show it. */
+export interface PromMetrics extends Metrics {
+  readonly registry: Registry;
+  /** The text format of Prometheus. */
+  readonly exposition: () => Promise<string>;
+  /** Stops watching the event loop. */
+  readonly close: () => void;
+}
+
+const SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+const STATION_SECONDS = [0.00005, 0.0002, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10];
+const TOKENS = [1, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
+const OPERATIONS = { chat: 'chat', completions: 'text_completion', embeddings: 'embeddings' } as const;
+const WHO = ['gen_ai_operation_name', 'gen_ai_request_model'] as const;
+const WHERE = ['model', 'backend'] as const;
+
+/** The instruments, under the names of the OpenTelemetry GenAI conventions where those have one. */
+function instruments(registry: Registry) {
+  const registers = [registry];
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> =>
+    new Counter({ name, help, labelNames: [...labelNames], registers });
+  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[]): Gauge<L> =>
+    new Gauge({ name, help, labelNames: [...labelNames], registers });
+  const histogram = <L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    buckets: number[],
+  ): Histogram<L> => new Histogram({ name, help, labelNames: [...labelNames], buckets, registers });
+  return {
+    usage: histogram('gen_ai_client_token_usage', 'Tokens of a request by type', [...WHO, 'gen_ai_token_type'], TOKENS),
+    duration: histogram(
+      'gen_ai_server_request_duration_seconds',
+      'From arrival to the end of the answer',
+      WHO,
+      SECONDS,
+    ),
+    firstToken: histogram('gen_ai_server_time_to_first_token_seconds', 'From arrival to the first token', WHO, SECONDS),
+    requests: counter('tokenlat_requests_total', 'Finished requests', ['route', ...WHERE, 'status', 'code']),
+    stations: histogram(
+      'tokenlat_station_seconds',
+      'Time in a station, waiting included',
+      ['station'],
+      STATION_SECONDS,
+    ),
+    tokens: counter('tokenlat_tokens_total', 'Tokens used', [...WHERE, 'type']),
+    cost: counter('tokenlat_cost_micro_units_total', 'Cost in millionths of the currency', [
+      ...WHERE,
+      'currency',
+      'charged_to',
+    ]),
+    attempts: counter('tokenlat_attempts_total', 'Tries at backends', [...WHERE, 'outcome']),
+    denied: counter('tokenlat_quota_denied_total', 'Requests refused by a limit', ['limit']),
+    streams: gauge('tokenlat_ext_proc_streams', 'Open ext_proc streams', ['level']),
+    anomalies: counter('tokenlat_anomalies_total', 'Things that should not happen', ['kind']),
+    store: gauge('tokenlat_store_up', '1 while the store answers', []),
+    running: gauge('tokenlat_deployment_running', 'Slots in use', ['deployment']),
+    waiting: gauge('tokenlat_deployment_waiting', 'Requests in the queue', ['deployment']),
+  };
+}
+
+type Instruments = ReturnType<typeof instruments>;
+type Bound = (label: string, value: string) => string;
+
+function watchEventLoop(registry: Registry): () => void {
+  const delays = monitorEventLoopDelay({ resolution: 20 });
+  delays.enable();
+  const seconds = (nanos: number): number => (Number.isFinite(nanos) ? nanos / 1e9 : 0);
+  // The gauge registers itself with the registry; a figure covers the time since it was last read.
+  void new Gauge({
+    name: 'tokenlat_event_loop_delay_seconds',
+    help: 'Delay of the event loop since the last reading',
+    labelNames: ['quantile'],
+    registers: [registry],
+    collect() {
+      this.set({ quantile: '0.5' }, seconds(delays.percentile(50)));
+      this.set({ quantile: '0.99' }, seconds(delays.percentile(99)));
+      this.set({ quantile: '1' }, seconds(delays.max));
+      delays.reset();
+    },
+  });
+  return () => delays.disable();
+}
+
+/** The model by its name in the configuration: what a client wrote is no label. */
+function requestModel({ config, request }: Partial<RequestContext> & Arrived): string {
+  if (request === undefined) return 'none';
+  const name = config.aliases.get(request.model) ?? request.model;
+  return config.models.has(name) ? name : 'unknown';
+}
+
+function codeOf(ending: Ending): string {
+  if (ending.kind === 'failed') return ending.error.code;
+  return ending.kind === 'cut' ? `cut_${ending.by}` : 'ok';
+}
+
+function recordEvents(series: Instruments, bound: Bound, ending: Ending): void {
+  for (const { backend, model, outcome } of ending.attempts) {
+    series.attempts.inc({ model: bound('model', model), backend: bound('backend', backend), outcome });
+  }
+  for (const event of ending.events) {
+    if (event.cost <= 0) continue;
+    const labels = { model: bound('model', event.model), backend: bound('backend', event.backend) };
+    series.cost.inc(
+      { ...labels, currency: bound('currency', event.currency), charged_to: event.chargedTo },
+      event.cost,
+    );
+  }
+}
+
+function recordRequest(
+  series: Instruments,
+  bound: Bound,
+  ctx: Partial<RequestContext> & Arrived,
+  ending: Ending,
+): void {
+  const served = ending.attempts.at(-1);
+  const where = {
+    model: bound('model', served?.model ?? requestModel(ctx)),
+    backend: bound('backend', served?.backend ?? 'none'),
+  };
+  const who = {
+    gen_ai_operation_name: OPERATIONS[ctx.endpoint],
+    gen_ai_request_model: bound('gen_ai_request_model', requestModel(ctx)),
+  };
+  const route = bound('route', ctx.decision?.route.id ?? 'none');
+  series.requests.inc({ route, ...where, status: bound('status', String(ending.status)), code: codeOf(ending) });
+  series.duration.observe(who, ending.totalMs / 1000);
+  if (ending.firstTokenMs !== null) series.firstToken.observe(who, ending.firstTokenMs / 1000);
+  for (const { station, micros } of ctx.trail.stations()) series.stations.observe({ station }, micros / 1e6);
+  const { prompt, cached, completion, reasoning } = ending.usage;
+  for (const [type, amount] of [
+    ['input', prompt],
+    ['cached', cached],
+    ['output', completion],
+    ['reasoning', reasoning],
+  ] as const) {
+    if (amount <= 0) continue;
+    series.tokens.inc({ ...where, type }, amount);
+    if (type === 'input' || type === 'output') series.usage.observe({ ...who, gen_ai_token_type: type }, amount);
+  }
+  recordEvents(series, bound, ending);
+}
+
+/**
+ * Metrics for Prometheus. No label holds a tenant, a subject or free text of a client; each takes at most `labelValues`
+ * different values and then says `other`.
+ */
+export function createMetrics({ labelValues, registry = new Registry() }: MetricsOptions): PromMetrics {
+  const series = instruments(registry);
+  const close = watchEventLoop(registry);
+  const bounds = new Map<string, ReturnType<typeof createLabelBound>>();
+  const bound: Bound = (label, value) => {
+    let known = bounds.get(label);
+    if (known === undefined) bounds.set(label, (known = createLabelBound(labelValues)));
+    return known(value);
+  };
+  return {
+    registry,
+    close,
+    exposition: () => registry.metrics(),
+    request: (ctx, ending) => recordRequest(series, bound, ctx, ending),
+    streams: (level, delta) => series.streams.inc({ level }, delta),
+    anomaly: (kind) => series.anomalies.inc({ kind: bound('kind', kind) }),
+    storeState: (state) => series.store.set(state === 'up' ? 1 : 0),
+    quotaDenied: (limit) => series.denied.inc({ limit: bound('limit', limit) }),
+    queue(deployment, running, waiting) {
+      const labels = { deployment: bound('deployment', deployment) };
+      series.running.set(labels, running);
+      series.waiting.set(labels, waiting);
+    },
+  };
+}

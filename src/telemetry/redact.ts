@@ -1,0 +1,98 @@
+const HIDDEN = '[redacted]';
+const SECRET_KEY =
+  /authorization|cookie|apikey|secret|passw|passphrase|privatekey|credential|^jwt$|^bearer$|^pwd$|(?:^|access|refresh|id|auth|session|api|bearer|csrf)token$/;
+const PROMPT_KEYS = new Set(
+  (
+    'messages prompt prompts content contents input inputs text texts arguments completion completions output system tools ' +
+    'body raw payload query email phone'
+  ).split(' '),
+);
+/** Secrets by their own look, in any text. Each alternative is one class repeated, so that it stays linear. */
+const SECRET_TEXT =
+  /\b(?:bearer|basic)\s+[\w+/=.~-]{6,}|\beyJ[\w-]{6,}(?:\.[\w-]+){0,4}|\b(?:sk|pk|rk|ghp|gho|xox[abp])[-_][\w-]{8,}|\bAKIA[0-9A-Z]{12,}|\b(?:api[-_]?key|token|secret|password|passwd|pwd|cookie|authorization)["']?\s?[=:]\s?["']?[^\s"',;&]+|:\/\/[^\s/@:]{1,256}:[^\s/@]{1,256}@/gi;
+
+const MAX_TEXT = 2048;
+const MAX_DEPTH = 6;
+const MAX_KEYS = 64;
+const MAX_NODES = 512;
+
+interface Walk {
+  nodes: number;
+  readonly path: Set<object>;
+}
+
+/** `text` without what looks like a secret, at most 2,048 units. */
+export function redactText(text: string): string {
+  const short = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+  return short.replace(SECRET_TEXT, HIDDEN);
+}
+
+function hides(key: string, value: unknown): boolean {
+  const name = key.toLowerCase().replace(/[-_. ]/g, '');
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null || value === undefined) return false;
+  return SECRET_KEY.test(name) || PROMPT_KEYS.has(name);
+}
+
+function read(source: object, key: string): unknown {
+  try {
+    return (source as Record<string, unknown>)[key];
+  } catch {
+    return '[unreadable]';
+  }
+}
+
+function cleanError(error: Error, walk: Walk, depth: number): unknown {
+  const cause = read(error, 'cause');
+  return {
+    type: redactText(String(read(error, 'name'))),
+    message: redactText(String(read(error, 'message'))),
+    code: clean(read(error, 'code'), walk, depth + 1),
+    stack: redactText(String(read(error, 'stack'))),
+    ...(cause === undefined ? {} : { cause: clean(cause, walk, depth + 1) }),
+  };
+}
+
+function cleanObject(value: object, walk: Walk, depth: number): unknown {
+  if (walk.path.has(value)) return '[circular]';
+  if (depth > MAX_DEPTH) return '[deep]';
+  walk.path.add(value);
+  try {
+    if (value instanceof Error) return cleanError(value, walk, depth);
+    if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+    if (Array.isArray(value)) return value.slice(0, MAX_KEYS).map((item: unknown) => clean(item, walk, depth + 1));
+    const out: Record<string, unknown> = {};
+    for (const key of Object.keys(value).slice(0, MAX_KEYS)) {
+      const item = read(value, key);
+      out[redactText(key.slice(0, 128))] = hides(key, item) ? HIDDEN : clean(item, walk, depth + 1);
+    }
+    return out;
+  } finally {
+    walk.path.delete(value);
+  }
+}
+
+function clean(value: unknown, walk: Walk, depth: number): unknown {
+  if (++walk.nodes > MAX_NODES) return '[more]';
+  switch (typeof value) {
+    case 'string':
+      return redactText(value);
+    case 'bigint':
+      return value.toString();
+    case 'object':
+      return value === null ? null : cleanObject(value, walk, depth);
+    case 'number':
+    case 'boolean':
+    case 'undefined':
+      return value;
+    default:
+      return `[${typeof value}]`;
+  }
+}
+
+/**
+ * A copy of `value` fit for a log: plain JSON, bounded in size, without values under keys that name secrets or prompts and
+ * without text that looks like a secret. Cycles, getters that throw and big integers do no harm.
+ */
+export function redact(value: unknown): unknown {
+  return clean(value, { nodes: 0, path: new Set() }, 0);
+}

@@ -1,0 +1,16 @@
+import type { Log, Metrics } from '../core/ports/telemetry.ts';
+
+const nothing = (): void => {};
+
+/** For commands that only read: what the parts they use would log is not theirs to say. */
+export const silentLog: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+/** Likewise for figures. */
+export const silentMetrics: Metrics = {
+  request: nothing,
+  streams: nothing,
+  anomaly: nothing,
+  storeState: nothing,
+  quotaDenied: nothing,
+  queue: nothing,
+};

@@ -1,0 +1,4 @@
+import { openMemoryHarness } from './memory-harness.ts';
+import { testQuotaStore } from './quota-store.contract.ts';
+
+testQuotaStore('memory', openMemoryHarness);

@@ -2,6 +2,7 @@ import type { AttemptExchange, AttemptExchangeFactory, AttemptReply, AttemptRequ
 import type { LocalResponse } from '../core/http.ts';
 import { isPromise, type MaybePromise } from '../core/maybe-promise.ts';
 import type { ProcessingRequest } from './codec/processing-request.ts';
+import { immediateResponse } from './immediate-response.ts';
 import { requestHead, responseHead } from './message-heads.ts';
 import { MessageOrder } from './message-order.ts';
 import { attemptProtocol } from './protocol-check.ts';
@@ -92,7 +93,7 @@ export class AttemptSession implements Session {
     this.#open--;
     if (reply.kind === 'respond') {
       this.#over = true;
-      this.#output.send({ kind: 'immediate_response', response: reply.response });
+      this.#output.send(immediateResponse(reply.response));
       return;
     }
     const { set = [], remove = [], metadata } = reply.mutation;

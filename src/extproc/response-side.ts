@@ -2,22 +2,33 @@ import type { RequestExchange, RequestPort, ResponseReply } from '../core/exchan
 import type { LocalResponse, ResponseHead } from '../core/http.ts';
 import type { Mutation } from '../core/mutation.ts';
 import type { ProcessingRequest } from './codec/processing-request.ts';
+import { immediateResponse } from './immediate-response.ts';
 import { responseHead } from './message-heads.ts';
 import { piecesOf } from './response-pieces.ts';
 import type { SessionOutput } from './session.ts';
+import { StreamFault } from './stream-fault.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 
+/** Response code details of an upstream's answer that we replaced before any of its body was there. */
+const REPLACED = 'replaced';
+
 type Send = Extract<ResponseReply, { readonly kind: 'send' }>;
 
-/** The response half of a request's stream, in FULL_DUPLEX_STREAMED mode. */
+/**
+ * The response half of a request's stream, in FULL_DUPLEX_STREAMED mode. Envoy takes a piece of body only once it has sent
+ * us one itself; before that a whole answer of ours goes out in place of the upstream's, and anything less waits.
+ */
 export class ResponseSide {
   readonly #send: SessionOutput['send'];
   #upstream: ResponseHead | null = null;
   /** The upstream's head was all: no body message can follow, so none can be answered with a body. */
   #headOnly = false;
   #headSent = false;
+  #bodySeen = false;
+  readonly #early: Uint8Array[] = [];
   #trailersWait = false;
+  /** The flow has said all that it will. */
   #ended = false;
   #replaced = false;
   #metadata: Mutation['metadata'];
@@ -50,6 +61,11 @@ export class ResponseSide {
       this.#sendPieces([body], end);
       return;
     }
+    if (!this.#bodySeen) {
+      this.#bodySeen = true;
+      const early = this.#early.splice(0);
+      if (early.length > 0 || this.#ended) this.#sendPieces(early, this.#ended);
+    }
     if (!this.#ended) this.#reply(exchange.onResponseBody(body, end));
   }
 
@@ -74,23 +90,33 @@ export class ResponseSide {
   respond(response: LocalResponse, metadata?: Mutation['metadata']): void {
     if (this.#replaced) return;
     this.#replaced = true;
-    this.#send({ kind: 'immediate_response', response, ...(metadata === undefined ? {} : { metadata }) });
+    this.#send(immediateResponse(response, metadata));
   }
 
   #reply(reply: ResponseReply): void {
     if (reply.kind === 'hold' || this.#ended || this.#replaced) return;
     if (reply.metadata !== undefined) this.#metadata = reply.metadata;
     if (!this.#headSent) {
-      if (this.#headOnly) {
-        this.#answerHeadOnly(reply);
+      if (reply.end && !this.#bodySeen) {
+        this.#answerWithoutBody(reply);
         return;
       }
       this.#headSent = true;
       this.#sendHead(reply.head ?? {});
     }
     this.#ended = reply.end;
+    if (!this.#bodySeen) {
+      this.#early.push(...reply.chunks.filter((chunk) => chunk.length > 0));
+      if (this.#trailersWait) this.#endWithTrailers();
+      return;
+    }
     this.#sendPieces(reply.chunks, reply.end && !this.#trailersWait);
-    if (reply.end && this.#trailersWait) this.#send({ kind: 'response_trailers', ...this.#takeMetadata() });
+    if (reply.end && this.#trailersWait) this.#endWithTrailers();
+  }
+
+  #endWithTrailers(): void {
+    if (this.#early.length > 0) throw new StreamFault('internal', 'an answer has no body to put its pieces in');
+    if (this.#ended) this.#send({ kind: 'response_trailers', ...this.#takeMetadata() });
   }
 
   #sendHead({ set = [], remove = [] }: Mutation): void {
@@ -110,19 +136,20 @@ export class ResponseSide {
     });
   }
 
-  /** A head without a body takes changes of the head alone; an answer with a body replaces it whole. */
-  #answerHeadOnly(reply: Send): void {
+  /** The whole answer, and no body message to answer: without a body it changes the head, with one it replaces all. */
+  #answerWithoutBody(reply: Send): void {
     const { set = [], remove = [] } = reply.head ?? {};
     const body = Buffer.concat(reply.chunks);
     this.#ended = true;
-    if (body.length === 0) {
+    if (body.length === 0 && (this.#headOnly || this.#trailersWait)) {
       this.#headSent = true;
       this.#send({ kind: 'response_headers', change: { set, remove }, ...this.#takeMetadata() });
+      if (this.#trailersWait) this.#endWithTrailers();
       return;
     }
     const status = Number(set.find(([name]) => name === ':status')?.[1] ?? this.#upstream?.status);
     const headers = set.filter(([name]) => name !== ':status' && name !== 'content-length');
-    this.respond({ status, headers, body, details: 'tokenlat_replaced' }, this.#takeMetadata().metadata);
+    this.respond({ status, headers, body, details: REPLACED }, this.#takeMetadata().metadata);
   }
 
   #takeMetadata(): { readonly metadata?: Mutation['metadata'] } {

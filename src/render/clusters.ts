@@ -135,7 +135,7 @@ export function processorCluster(snapshot: Snapshot): Proto {
         no_traffic_interval: '2s',
         unhealthy_threshold: 2,
         healthy_threshold: 1,
-        grpc_health_check: {},
+        grpc_health_check: { service_name: 'envoy.service.ext_proc.v3.ExternalProcessor' },
       },
     ],
     ...protocol({

@@ -111,7 +111,7 @@ test('nothing that is logged can throw', () => {
     new Map(),
     Object.create(null),
   ]) {
-    log.error('odd', { value } as unknown as LogFields);
+    log.error('odd', { value });
   }
   log.error(undefined as unknown as string, null as unknown as LogFields);
   assert.deepEqual((redact(cyclic) as Record<string, unknown>)['self'], '[circular]');

@@ -28,7 +28,7 @@ export function createLog({ level, destination, base }: LogOptions): Log {
   function write(at: Level, message: string, fields: LogFields | undefined): void {
     try {
       if (!logger.isLevelEnabled(at)) return;
-      logger[at](fields === undefined ? {} : (redact(fields) as object), redactText(String(message)));
+      logger[at](fields === undefined ? {} : (redact(fields) as object), redactText(message));
     } catch {
       // A log that cannot be written must not take the request with it, and there is nowhere left to say so.
     }

@@ -77,10 +77,11 @@ function instruments(registry: Registry) {
 type Instruments = ReturnType<typeof instruments>;
 type Bound = (label: string, value: string) => string;
 
+const seconds = (nanos: number): number => (Number.isFinite(nanos) ? nanos / 1e9 : 0);
+
 function watchEventLoop(registry: Registry): () => void {
   const delays = monitorEventLoopDelay({ resolution: 20 });
   delays.enable();
-  const seconds = (nanos: number): number => (Number.isFinite(nanos) ? nanos / 1e9 : 0);
   // The gauge registers itself with the registry; a figure covers the time since it was last read.
   void new Gauge({
     name: 'tokenlat_event_loop_delay_seconds',

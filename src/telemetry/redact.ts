@@ -84,6 +84,8 @@ function clean(value: unknown, walk: Walk, depth: number): unknown {
     case 'boolean':
     case 'undefined':
       return value;
+    case 'function':
+    case 'symbol':
     default:
       return `[${typeof value}]`;
   }

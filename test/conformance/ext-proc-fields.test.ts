@@ -58,16 +58,26 @@ for (const file of ['service/ext_proc/v3/external_processor', 'config/core/v3/ba
   }
 }
 
-/** The leaf of a type name: the loader writes names relative to where they stand, and maps without `Entry`. */
-const leaf = (name: string | undefined): string => ((name ?? '').split('.').at(-1) ?? '').replace(/Entry$/, '');
+/** The leaf of a type name: the loader writes names relative to where they stand, and those of map entries in its own way. */
+const leaf = (name: string | undefined): string =>
+  ((name ?? '').split('.').at(-1) ?? '').replace(/Entry$/, '').replaceAll('_', '').toLowerCase();
+
+/** A map's entry: `Message.Filter_metadata` to the loader, `Message.FilterMetadataEntry` to all others. */
+function mapEntry(loaderName: string): Readonly<Record<string, Field>> | undefined {
+  const owner = loaderName.slice(0, loaderName.lastIndexOf('.'));
+  const name = Object.keys(table.messages).find(
+    (full) => full.startsWith(`${owner}.`) && full.endsWith('Entry') && leaf(full) === leaf(loaderName),
+  );
+  return name === undefined ? undefined : table.messages[name];
+}
 
 test('every message and field of ours is Envoy’s, with its number, type, label and oneof', () => {
   let fields = 0;
   const check = (fullName: string, message: Descriptor): void => {
-    const theirs = table.messages[fullName] ?? table.messages[`${fullName}Entry`];
+    const theirs: Readonly<Record<string, Field>> | undefined = table.messages[fullName] ?? mapEntry(fullName);
     assert.ok(theirs, `${fullName} is not in the table`);
     for (const field of message.field) {
-      const wanted = theirs[field.name];
+      const wanted: Field | undefined = theirs[field.name];
       assert.ok(wanted, `${fullName}.${field.name} is not in the table`);
       assert.deepEqual(
         {
@@ -75,7 +85,7 @@ test('every message and field of ours is Envoy’s, with its number, type, label
           type: field.type.replace('TYPE_', '').toLowerCase(),
           label: field.label.replace('LABEL_', '').toLowerCase(),
           of: leaf(field.typeName),
-          oneof: oneofs.get(`${message.name || leaf(fullName)}.${field.name}`),
+          oneof: oneofs.get(`${fullName.split('.').at(-1)}.${field.name}`),
         },
         {
           number: wanted.number,

@@ -19,12 +19,12 @@ const LETTERS: Readonly<Record<string, readonly [MessageKind, boolean]>> = {
   h: ['request_headers', true],
   B: ['request_body', false],
   b: ['request_body', true],
-  T: ['request_trailers', true],
+  T: ['request_trailers', false],
   R: ['response_headers', false],
   r: ['response_headers', true],
   D: ['response_body', false],
   d: ['response_body', true],
-  t: ['response_trailers', true],
+  t: ['response_trailers', false],
   x: ['none', false],
 };
 
@@ -175,12 +175,16 @@ test('any order of a request’s messages gets legal answers or a status, and no
 
       const broke = exchanges.some((one) => one.broke);
       if (!isLegal(spoken) && !broke && !envoy.replaced) {
-        assert.equal(before, 3, `${spoken} is illegal and ended with ${before}`);
+        // Unless it had ended for another reason before the illegal message came.
+        assert.ok(before === 3 || (before === 13 && tell === 'big'), `${spoken} is illegal and ended with ${before}`);
         seen.illegal++;
       }
       if (isLegal(spoken) && !broke && before !== null) {
-        // The one legal order that cannot be served: a buffered request whose body is only trailers.
-        assert.ok(buffered && /^HT/.test(spoken.replaceAll(/[^HhBbT]/g, '')), `${spoken} is legal and ended with ${before}`);
+        // Two legal orders cannot be served: a buffered request with trailers and no body, and pieces for an answer with
+        // trailers and no body.
+        const bodiless = buffered && /^HT/.test(spoken.replaceAll(/[^HhBbT]/g, ''));
+        const noPlace = tell === 'big' && /^Rt/.test(spoken.replaceAll(/[^RrDdt]/g, ''));
+        assert.ok(bodiless || noPlace, `${spoken} is legal and ended with ${before}`);
       }
       if (broke && !envoy.replaced) assert.ok(before === 13 || before === 3, `${spoken} broke and ended with ${before}`);
       if (before !== null) seen.status++;

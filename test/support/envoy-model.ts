@@ -4,6 +4,8 @@ import type { ProcessingResponse } from '../../src/extproc/codec/processing-resp
 interface Direction {
   headers: 'none' | 'asked' | 'answered';
   headOnly: boolean;
+  /** Envoy itself has said the last of this direction. What comes after is no message of Envoy's, so nothing is owed for it. */
+  said: boolean;
   bodies: number;
   bodyAnswers: number;
   ended: boolean;
@@ -13,6 +15,7 @@ interface Direction {
 const direction = (): Direction => ({
   headers: 'none',
   headOnly: false,
+  said: false,
   bodies: 0,
   bodyAnswers: 0,
   ended: false,
@@ -39,10 +42,18 @@ export class EnvoyModel {
   asked(message: ProcessingRequest): void {
     const side = message.kind.startsWith('request') ? this.request : this.response;
     if (message.kind.endsWith('_headers')) {
-      side.headers = side.headers === 'none' ? 'asked' : side.headers;
+      if (side.headers !== 'none') return;
+      side.headers = 'asked';
       side.headOnly = message.endOfStream;
-    } else if (message.kind.endsWith('_body')) side.bodies++;
-    else if (message.kind.endsWith('_trailers') && side.trailers === 'none') side.trailers = 'asked';
+      side.said = message.endOfStream;
+    } else if (side.headers === 'none' || side.said) return;
+    else if (message.kind.endsWith('_body')) {
+      side.bodies++;
+      side.said = message.endOfStream;
+    } else if (message.kind.endsWith('_trailers')) {
+      side.trailers = 'asked';
+      side.said = true;
+    }
   }
 
   answered(answer: ProcessingResponse): void {
@@ -71,7 +82,7 @@ export class EnvoyModel {
     body: { readonly kind: string; readonly bytes: Uint8Array; readonly end?: boolean } | undefined,
   ): void {
     if (this.#level === 'attempt') this.faults.push('a body answered by a try');
-    if (side.headers !== 'answered' || side.headOnly || side.bodies === 0 && side.trailers === 'none') {
+    if (side.headers !== 'answered' || side.headOnly || side.bodies === 0) {
       this.faults.push(`${kind} not asked for`);
     }
     if (side.ended || side.trailers === 'answered') this.faults.push(`${kind} after the end`);

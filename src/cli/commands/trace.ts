@@ -32,7 +32,7 @@ function describe(trace: Recorded): string {
   const list = (key: string): readonly Recorded[] => (Array.isArray(trace[key]) ? (trace[key] as Recorded[]) : []);
   const usage = (trace['usage'] ?? {}) as Recorded;
   const head = [
-    `request   ${printable(trace['request_id'])}  ${printable(trace['time'])}  ${printable(trace['method'])} ${printable(trace['path'])}`,
+    `request   ${printable(trace['request_id'])}  ${printable(trace['started'])}  ${printable(trace['method'])} ${printable(trace['path'])}`,
     `who       tenant ${printable(trace['tenant'])}, subject ${printable(trace['subject'])}`,
     `outcome   ${printable(trace['outcome'])}, status ${printable(trace['status'])}${trace['error'] === null ? '' : `, ${printable(trace['error'])}`}, ${printable(trace['total_ms'])} ms`,
     `route     ${printable(trace['route'])} → ${printable(trace['model'])} on ${printable(trace['backend'])}`,

@@ -432,11 +432,18 @@ test('the fast way and the parsed way agree on every fact', () => {
   const content = fc.string({ unit: 'grapheme', maxLength: 8 });
   const member = fc.constantFrom('content', 'reasoning_content');
   const rest = fc.constantFrom({}, { usage: null }, { obfuscation: 'abc' }, { obfuscation: 'x' }, { created: 2 });
-  const parts = fc.array(fc.tuple(content, member, fc.nat({ max: 1 }), rest), { maxLength: 30 });
+  const count = fc.oneof(fc.nat({ max: 12 }), fc.constantFrom(-1, 1.5, null, 1e20));
+  const usage = fc.oneof(
+    { weight: 2, arbitrary: fc.constant({}) },
+    fc
+      .tuple(count, count)
+      .map(([one, two]) => ({ usage: { prompt_tokens: one, x: { y: 1 }, completion_tokens: two } })),
+  );
+  const parts = fc.array(fc.tuple(content, member, fc.nat({ max: 1 }), rest, usage), { maxLength: 30 });
   fc.assert(
     fc.property(parts, fc.constantFrom('gpt-test', 'alias'), (list, modelShown) => {
-      const stream = list.map(([text, name, index, more]) =>
-        chunk([{ index, delta: { [name]: text }, finish_reason: null }], more),
+      const stream = list.map(([text, name, index, more, told]) =>
+        chunk([{ index, delta: { [name]: text }, finish_reason: null }], { ...more, ...told }),
       );
       const together = decode(stream, { modelShown }).filter(({ kind }) => kind === 'chunk') as Loose[];
       // A decoder that sees one chunk alone has nothing to go by but a parse.

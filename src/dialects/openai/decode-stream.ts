@@ -93,7 +93,7 @@ export class StreamDecoder implements ResponseDecoder {
     if (this.#over) return;
     const fitting = this.#fitting(data);
     if (fitting !== null) {
-      this.#events.push({ kind: 'chunk', data: fitting.show(data), facts: textFacts(fitting.chars) });
+      this.#events.push({ kind: 'chunk', data: fitting.show(data), facts: this.#fittingFacts(fitting) });
       return;
     }
     if (isDone(data)) {
@@ -102,6 +102,12 @@ export class StreamDecoder implements ResponseDecoder {
       return;
     }
     if (!isBlank(data)) this.#read(data, event);
+  }
+
+  #fittingFacts({ chars, choice, usage }: ChunkTemplate): ChunkFacts {
+    if (usage === null) return textFacts(chars);
+    const read = this.#cumulative(readUsage(usage), choice);
+    return { ...textFacts(chars), usage: read.usage, ...(read.flag === null ? {} : { usageFlag: read.flag }) };
   }
 
   #fitting(data: Buffer): ChunkTemplate | null {
@@ -135,7 +141,10 @@ export class StreamDecoder implements ResponseDecoder {
   }
 
   #facts(json: JsonObject, choices: readonly ChoiceOutput[]): ChunkFacts {
-    const { usage, flag } = this.#cumulative(readUsage(json['usage']), choices);
+    const { usage, flag } = this.#cumulative(
+      readUsage(json['usage']),
+      choices.length === 1 ? (choices[0]?.index ?? null) : null,
+    );
     let outputChars = 0;
     let finishReason: string | null = null;
     for (const choice of choices) {
@@ -153,13 +162,12 @@ export class StreamDecoder implements ResponseDecoder {
   }
 
   /** Running totals come per choice: with several choices the answer's is their sum, the prompt counted once. */
-  #cumulative(read: ReadUsage, choices: readonly ChoiceOutput[]): ReadUsage {
+  #cumulative(read: ReadUsage, choice: number | null): ReadUsage {
     const { usage } = read;
     if (usage === null) return read;
-    const [only] = choices;
     let completion = usage.completion;
-    if (this.#context.request.n > 1 && choices.length === 1 && only !== undefined) {
-      this.#running.set(only.index, completion);
+    if (this.#context.request.n > 1 && choice !== null) {
+      this.#running.set(choice, completion);
       completion = 0;
       for (const tokens of this.#running.values()) completion += tokens;
     }

@@ -41,11 +41,7 @@ test('path, types and coding', () => {
     encode({ model: 'm', input: 'x', encoding_format: 'base64' }, deployment({}, 'm', basePath), '/v1/embeddings').path,
   ];
   assert.deepEqual(paths(''), ['/v1/chat/completions', '/v1/completions', '/v1/embeddings']);
-  assert.deepEqual(paths('/openai/v1'), [
-    '/openai/v1/chat/completions',
-    '/openai/v1/completions',
-    '/openai/v1/embeddings',
-  ]);
+  assert.deepEqual(paths('/openai/v1'), ['/chat/completions', '/completions', '/embeddings']);
   assert.deepEqual(encode({ model: 'm', input: 'x' }, deployment(), '/v1/embeddings').headers, [
     ['content-type', 'application/json'],
     ['accept', 'application/json'],

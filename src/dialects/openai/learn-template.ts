@@ -1,32 +1,46 @@
 import type { Json } from '../../core/json.ts';
 import { findSpan } from '../../lib/json-span/find-span.ts';
-import type { ByteSpan } from '../../lib/json-span/scan-json.ts';
-import { ChunkTemplate } from './chunk-template.ts';
+import { ChunkTemplate, type Hole } from './chunk-template.ts';
 import { isRecord } from './is-record.ts';
-import { TEXT_MEMBERS } from './read-output.ts';
+import { readChoices, TEXT_MEMBERS } from './read-output.ts';
 
 type JsonObject = { readonly [key: string]: Json };
 type Path = readonly (string | number)[];
 
-/** A string of random length that OpenAI pads its chunks with. */
-const PADDING: Path = ['obfuscation'];
+interface Way {
+  readonly kind: Hole['kind'];
+  readonly path: Path;
+}
 
-/** The template of a chunk whose only variable is one text of one choice; null for a chunk of any other kind. */
+/** The template of a chunk whose variables are one text of one choice and counts; null for a chunk of any other kind. */
 export function learnTemplate(data: Buffer, shown: Buffer, json: JsonObject): ChunkTemplate | null {
   const path = textPath(json);
   if (path === null) return null;
-  const paths = typeof json['obfuscation'] === 'string' ? [path, PADDING] : [path];
-  const holes = holesOf(data, paths);
-  const shownHoles = shown === data ? null : holesOf(shown, paths);
+  const ways: Way[] = [{ kind: 'text', path }];
+  // A string of random length that OpenAI pads its chunks with.
+  if (typeof json['obfuscation'] === 'string') ways.push({ kind: 'padding', path: ['obfuscation'] });
+  const usage = isRecord(json['usage']) ? json['usage'] : null;
+  for (const [name, value] of Object.entries(usage ?? {})) {
+    if (typeof value === 'number') ways.push({ kind: 'count', path: ['usage', name] });
+  }
+  const holes = holesOf(data, ways);
+  const shownHoles = shown === data ? null : holesOf(shown, ways);
   if (holes === null || (shown !== data && shownHoles === null)) return null;
-  const seen = shownHoles === null ? null : { text: shown, holes: shownHoles };
-  return new ChunkTemplate(data, holes, seen, path.includes('tool_calls'));
+  return new ChunkTemplate({
+    text: data,
+    holes,
+    shown: shownHoles === null ? null : { text: shown, holes: shownHoles },
+    choice: readChoices(json)[0]?.index ?? 0,
+    tool: path.includes('tool_calls'),
+    usage,
+  });
 }
 
 /** Where the one text stands; null when there is none, more than one, or anything that must be read each time. */
 function textPath(json: JsonObject): Path | null {
   const choices = json['choices'];
-  if ((json['usage'] ?? null) !== null || !Array.isArray(choices) || choices.length !== 1) return null;
+  const usage = json['usage'] ?? null;
+  if ((usage !== null && !isRecord(usage)) || !Array.isArray(choices) || choices.length !== 1) return null;
   const choice: Json = choices[0];
   // Without an index the place counts, which is 0 for the only one.
   if (!isRecord(choice)) return null;
@@ -56,13 +70,13 @@ function isMiddleOfCall(call: Json | undefined): boolean {
   return (call['function']['name'] ?? '') === '' && isText(call['function']['arguments']);
 }
 
-/** In the order of the text, text hole first: with the padding in front nothing is learnt. */
-function holesOf(data: Buffer, paths: readonly Path[]): ByteSpan[] | null {
-  const holes: ByteSpan[] = [];
-  for (const path of paths) {
+/** In the order of the text. */
+function holesOf(data: Buffer, ways: readonly Way[]): Hole[] | null {
+  const holes: Hole[] = [];
+  for (const { kind, path } of ways) {
     const span = findSpan(data, path);
-    if (span === null || span.start < (holes.at(-1)?.end ?? 0)) return null;
-    holes.push(span);
+    if (span === null) return null;
+    holes.push({ kind, span, name: String(path.at(-1)) });
   }
-  return holes;
+  return holes.toSorted((one, other) => one.span.start - other.span.start);
 }

@@ -69,7 +69,16 @@ function buildTrie(words: readonly string[], units: number): Trie {
     // The first of equal words stands; an empty word would match everywhere and is left out.
     if (node !== 0 && word[node] === -1) word[node] = w;
   }
-  return { classes, classCount, child: edges.get, parent, via, depth, word, size };
+  return {
+    classes,
+    classCount,
+    child: (from, unitClass) => edges.get(from, unitClass),
+    parent,
+    via,
+    depth,
+    word,
+    size,
+  };
 }
 
 /** Node numbers by depth, by counting: failure links need every shorter node first, and creation order is depth-first. */

@@ -6,6 +6,7 @@ import { enclosedLetter, lookalike } from './homoglyphs.ts';
  * words differ by them.
  */
 const INVISIBLE =
+  // oxlint-disable-next-line no-control-regex, no-misleading-character-class -- single code points are meant, controls too
   /[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Variation_Selector}\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\ufffc]/gu;
 const SPACE = /[\s\u0085\u00a0\u2800]/u;
 

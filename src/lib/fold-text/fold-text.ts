@@ -29,6 +29,7 @@ const PLAIN = newFolds();
 const LATIN = newFolds();
 
 /** Second halves of letters that are written in two code points: Hangul vowels and finals, voice marks, vowel signs. */
+// oxlint-disable-next-line no-misleading-character-class -- single code points are meant
 const JOINS = /[\u1160-\u11ff\u3099\u309a\p{Mn}\p{Mc}]/u;
 
 function rareFold(folds: Folds, codePoint: number): string {

@@ -4,8 +4,10 @@ const DEPTH = 512;
 
 /** The members' value spans of the object that stands in `span`, by decoded key. The text must be valid JSON. */
 export function memberSpans(text: Buffer, span: ByteSpan): ReadonlyMap<string, ByteSpan> {
+  const { members } = scanPart(text, span);
+  if (span.start === 0) return members;
   const found = new Map<string, ByteSpan>();
-  for (const [key, part] of scanPart(text, span).members) found.set(key, shift(part, span.start));
+  for (const [key, part] of members) found.set(key, shift(part, span.start));
   return found;
 }
 

@@ -39,6 +39,11 @@ export interface Semaphore {
 /** Grants or ends one wait; exactly one call has effect. */
 type Waiter = (outcome: Acquired) => void;
 
+function checkBounds(limit: number, queue: number): void {
+  if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`not a limit: ${limit}`);
+  if (!Number.isSafeInteger(queue) || queue < 0) throw new RangeError(`not a queue length: ${queue}`);
+}
+
 /** Makes a semaphore. Throws `RangeError` for bounds that are no whole numbers or too small. */
 export function createSemaphore(options: SemaphoreOptions): Semaphore {
   const { onChange } = options;
@@ -46,12 +51,7 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
   let running = 0;
   // A set keeps the order of arrival and forgets from the middle in constant time.
   const waiters = new Set<Waiter>();
-  check();
-
-  function check(): void {
-    if (!Number.isSafeInteger(limit) || limit < 1) throw new RangeError(`not a limit: ${limit}`);
-    if (!Number.isSafeInteger(queue) || queue < 0) throw new RangeError(`not a queue length: ${queue}`);
-  }
+  checkBounds(limit, queue);
 
   const changed = (): void => onChange?.(running, waiters.size);
 
@@ -118,15 +118,9 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
       return wait(timeoutMs, signal);
     },
     resize(newLimit, newQueue) {
-      const before = { limit, queue };
+      checkBounds(newLimit, newQueue);
       limit = newLimit;
       queue = newQueue;
-      try {
-        check();
-      } catch (error) {
-        ({ limit, queue } = before);
-        throw error;
-      }
       grant();
       changed();
     },

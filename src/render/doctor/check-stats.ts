@@ -2,37 +2,37 @@ import type { Report } from './finding.ts';
 
 const COUNTERS: readonly (readonly [pattern: RegExp, code: string, what: string, fix: string])[] = [
   [
-    /\.ext_proc\.[^ ]*rejected_header_mutations$/,
+    /ext_proc\.[^ ]*rejected_header_mutations$/,
     'rejected_header_mutations',
     'Envoy refused header changes of our server',
     'Set mutation_rules as rendered.',
   ],
   [
-    /\.ext_proc\.[^ ]*spurious_msgs_received$/,
+    /ext_proc\.[^ ]*spurious_msgs_received$/,
     'spurious_msgs_received',
     'Envoy got answers that it did not expect',
     'Set processing_mode as rendered; report it when it is.',
   ],
   [
-    /\.ext_proc\.[^ ]*clear_route_cache_ignored$/,
+    /ext_proc\.[^ ]*clear_route_cache_ignored$/,
     'clear_route_cache_ignored',
     'Envoy ignored route changes',
     'Leave route_cache_action at its default.',
   ],
   [
-    /\.ext_proc\.[^ ]*clear_route_cache_disabled$/,
+    /ext_proc\.[^ ]*clear_route_cache_disabled$/,
     'clear_route_cache_ignored',
     'Envoy was told to ignore route changes',
     'Leave route_cache_action at its default.',
   ],
   [
-    /\.ext_proc\.[^ ]*message_timeouts$/,
+    /ext_proc\.[^ ]*message_timeouts$/,
     'message_timeouts',
     'Our server was too slow for message_timeout',
     'Look for an overloaded worker or a slow store.',
   ],
   [
-    /\.ext_proc\.[^ ]*failure_mode_allowed$/,
+    /ext_proc\.[^ ]*failure_mode_allowed$/,
     'failure_mode_allowed',
     'Requests passed unchecked',
     'Set failure_mode_allow: false.',

@@ -152,7 +152,7 @@ test('an outlier detection on a cluster of several hosts is no dead end', () => 
 const stats = (count: number): string =>
   [
     'http.tokenlat.ext_proc.request.rejected_header_mutations',
-    'cluster.vllm-a.ext_proc.attempt.spurious_msgs_received',
+    'http.tokenlatext_proc.attempt.spurious_msgs_received',
     'http.tokenlat.ext_proc.request.clear_route_cache_ignored',
     'cluster.vllm-a.retry_or_shadow_abandoned',
     'listener_manager.lds.update_rejected',

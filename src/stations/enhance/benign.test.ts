@@ -41,6 +41,30 @@ const TERMS = [
   'बम',
   'विस्फोटक',
   'ระเบิด',
+  // The terms of the test of disguises.
+  'napalm',
+  'ransomware',
+  'keylogger',
+  'genocide',
+  'strychnine',
+  'fentanyl',
+  'molotov',
+  'landmine',
+  'anthrax',
+  'credit card dump',
+  'pipe bomb',
+  'ricin',
+  'sarin gas',
+  'carding',
+  'botnet',
+  'rootkit',
+  'behead',
+  'lynching',
+  'hitman',
+  'sextortion',
+  'doxxing',
+  'взрывчатка',
+  'βόμβα',
 ];
 
 const WORDS: Readonly<Record<string, readonly string[]>> = {
@@ -117,7 +141,7 @@ function corpus(): readonly (readonly [string, string])[] {
   return texts;
 }
 
-test('the benign corpus passes', () => {
+test('the benign corpus passes', (t) => {
   const filter = createTermFilter(TERMS);
   const counts = new Map<string, { all: number; wrong: number; sample: string }>();
   for (const [kind, text] of corpus()) {
@@ -134,7 +158,7 @@ test('the benign corpus passes', () => {
   );
   const all = [...counts.values()].reduce((sum, count) => sum + count.all, 0);
   const wrong = [...counts.values()].reduce((sum, count) => sum + count.wrong, 0);
-  console.log(`${rows.join('\n')}\n${'all'.padEnd(14)} ${wrong} / ${all} = ${((100 * wrong) / all).toFixed(3)} %`);
+  t.diagnostic(`${rows.join('\n')}\n${'all'.padEnd(14)} ${wrong} / ${all} = ${((100 * wrong) / all).toFixed(3)} %`);
   assert.ok(all > 5000);
   assert.ok(wrong / all <= 0.001, `${wrong} of ${all}`);
 });

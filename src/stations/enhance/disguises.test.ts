@@ -115,7 +115,7 @@ const DISGUISES: Readonly<Record<string, Disguise>> = {
   leet: (term) => (/^[a-z ]+$/.test(term) ? swap('oieas', ['0', '1', '3', '4', '5'])(term) : null),
 };
 
-test('each term is seen through each disguise, inside a sentence of its script', () => {
+test('each term is seen through each disguise, inside a sentence of its script', (t) => {
   const filter = createTermFilter(TERMS);
   const rows: string[] = [];
   let seen = 0;
@@ -137,7 +137,7 @@ test('each term is seen through each disguise, inside a sentence of its script',
     all += tried;
     rows.push(`${name.padEnd(20)} ${String(caught).padStart(3)} / ${String(tried).padStart(3)}  ${missed.join(', ')}`);
   }
-  console.log(`${rows.join('\n')}\n${'all'.padEnd(20)} ${seen} / ${all} = ${((100 * seen) / all).toFixed(2)} %`);
+  t.diagnostic(`${rows.join('\n')}\n${'all'.padEnd(20)} ${seen} / ${all} = ${((100 * seen) / all).toFixed(2)} %`);
   assert.ok(Object.keys(DISGUISES).length >= 14);
   assert.ok(seen / all >= 0.99, `${seen} of ${all}`);
 });

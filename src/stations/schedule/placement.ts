@@ -33,6 +33,10 @@ function saturated({ concurrency }: Deployment): GatewayError {
   );
 }
 
+function whenAcquired(outcome: MaybePromise<Acquired>, then: (outcome: Acquired) => Seat): MaybePromise<Seat> {
+  return isPromise(outcome) ? outcome.then(then) : then(outcome);
+}
+
 /** Finds room for requests, waiting where that is allowed. */
 export interface Placement {
   /** A seat at the first candidate, after a wait if need be; else at the next one with a free slot. Throws `deployment_saturated`. */
@@ -66,10 +70,6 @@ export function createPlacement({ pools, clock }: { readonly pools: SlotPools; r
     if (outcome.kind === 'acquired') return outcome.release;
     if (outcome.kind === 'aborted' || clock.now() >= ctx.deadline) throw endedInQueue();
     return null;
-  }
-
-  function whenAcquired(outcome: MaybePromise<Acquired>, then: (outcome: Acquired) => Seat): MaybePromise<Seat> {
-    return isPromise(outcome) ? outcome.then(then) : then(outcome);
   }
 
   return {

@@ -19,12 +19,13 @@ test('spans are written as OpenAI writes them, rounded up', () => {
   for (const [ms, text] of cases) assert.equal(formatSpan(ms), text);
 });
 
+const state = (unit: LimitUnit, limit: number, remaining: number, resetMs: number): LimitState => ({
+  line: { scope: 'tenant', unit, window: { kind: 'sliding', seconds: 60 }, limit },
+  remaining,
+  resetMs,
+});
+
 test('one set of headers a unit: the line with the least left, then the longest wait', () => {
-  const state = (unit: LimitUnit, limit: number, remaining: number, resetMs: number): LimitState => ({
-    line: { scope: 'tenant', unit, window: { kind: 'sliding', seconds: 60 }, limit },
-    remaining,
-    resetMs,
-  });
   assert.deepEqual(rateLimitHeaders([]), []);
   assert.deepEqual(
     rateLimitHeaders([

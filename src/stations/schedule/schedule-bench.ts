@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
 import type { RequestContext } from '../../core/context.ts';
 import type { Ending } from '../../core/ending.ts';
 import { GatewayError } from '../../core/error.ts';
 import { HeaderList } from '../../core/http.ts';
 import { newRequestId, operationOf } from '../../core/ids.ts';
 import type { LimitLine, LimitState } from '../../core/limit.ts';
-import type { QuotaStore } from '../../core/ports/quota-store.ts';
+import type { AdmitResult, QuotaStore } from '../../core/ports/quota-store.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { Deployment, OnStoreError } from '../../core/snapshot.ts';
 import type { Note } from '../../core/station.ts';

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
+import type { Note } from '../../core/station.ts';
 import type { RequestContext } from '../../core/context.ts';
 import { GatewayError } from '../../core/error.ts';
+import { bench, type Bench, deployment, context, runOf, finishOf, placeOf, refusal, turn } from './schedule-bench.ts';
 
 test('waits in the queue of the first candidate, in order', async (t: TestContext) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -120,15 +122,16 @@ test('a later try moves the slot', async () => {
   await assert.rejects(tryAt(ctx, 0), GatewayError);
 });
 
+const slots = async (b: Bench, limit: number, generation = 1): Promise<number> => {
+  const deployments = [deployment('a', { limit, queue: 0 })];
+  for (let taken = 0; ; taken++) {
+    const ctx = context({ deployments, generation });
+    await runOf(b, ctx);
+    if ((await placeOf(b, ctx).catch(() => null)) === null) return taken;
+  }
+};
+
 test('slots and queues are shared out among workers and follow the newest configuration', async () => {
-  const slots = async (b: Bench, limit: number, generation = 1): Promise<number> => {
-    const deployments = [deployment('a', { limit, queue: 0 })];
-    for (let taken = 0; ; taken++) {
-      const ctx = context({ deployments, generation });
-      await runOf(b, ctx);
-      if ((await placeOf(b, ctx).catch(() => null)) === null) return taken;
-    }
-  };
   assert.deepEqual(
     await Promise.all([0, 1, 2].map((workerIndex) => slots(bench({ workers: 3, workerIndex }), 8))),
     [3, 3, 2],

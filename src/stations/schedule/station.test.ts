@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import fc from 'fast-check';
-import { newRequestId } from '../../core/ids.ts';
-import type { LedgerEvent } from '../../core/ledger-event.ts';
 import type { LimitLine } from '../../core/limit.ts';
+import { type AdmitResult, StoreUnavailable } from '../../core/ports/quota-store.ts';
+import type { LedgerEvent } from '../../core/ledger-event.ts';
+import { newRequestId } from '../../core/ids.ts';
+import { type Asked, bench, context, ending, runOf, finishOf, placeOf, refusal, turn } from './schedule-bench.ts';
 
 test('reserves from all lines in one call: those of tenant, subject and credential', async () => {
   const b = bench();
@@ -175,14 +176,14 @@ test('finishing never throws, counts what is late and settles nothing for the un
 
 test('a client that leaves while the reservation is on its way leaves none behind', async () => {
   const b = bench();
-  let arrive: (result: AdmitResult) => void = () => {};
+  let arrive: ((result: AdmitResult) => void) | null = null as ((result: AdmitResult) => void) | null;
   b.store.admitWith = () => new Promise((resolve) => (arrive = resolve));
   const ctx = context();
   const running = runOf(b, ctx);
   const finishing = finishOf(b, ctx, { kind: 'cut', by: 'client' });
   await turn();
   assert.equal(b.store.settled.length, 0);
-  arrive({ kind: 'held', limits: [] });
+  arrive?.({ kind: 'held', limits: [] });
   await Promise.all([running, finishing]);
   assert.deepEqual(b.store.settled[0]?.actual, { requests: 1, tokens: 0 });
   assert.equal((await refusal(placeOf(b, ctx))).code, 'request_timeout');

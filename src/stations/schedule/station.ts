@@ -58,6 +58,29 @@ function applyStoreRule(ctx: RequestContext): void {
   });
 }
 
+function seatNote({ admission }: RequestContext, { deployment, waitedMs }: Seat): Note {
+  const reserved = admission.kind === 'held' ? `${admission.reservedTokens} tokens reserved` : admission.reason;
+  return { decision: admission.kind, reason: `${reserved}; slot at ${deployment.id} after ${Math.round(waitedMs)} ms` };
+}
+
+/** Gives back what was reserved and takes what was used. */
+async function settle(
+  ctx: Partial<RequestContext> & Arrived,
+  booking: Booking | undefined,
+  ending: Ending,
+  { store, metrics }: Pick<ScheduleOptions, 'store' | 'metrics'>,
+): Promise<void> {
+  const { principal, operation } = ctx;
+  // A reservation that is still on its way must be there before it can be settled, or it would be held until its lease ends.
+  await booking?.admitting.catch(() => {});
+  const actual = actualAmounts(booking, ending);
+  // What failed in a way of its own may have been booked all the same.
+  const mayHold = booking !== undefined && booking.verdict?.kind !== 'denied';
+  if (principal === undefined || (!mayHold && ending.events.length === 0)) return;
+  const outcome = await store.settle({ operation, tenant: principal.tenant, actual, events: ending.events });
+  if (outcome === 'late') metrics.anomaly('late_settlement');
+}
+
 /** Reserves quota, holds concurrency slots, and settles at the end. See the README. */
 export function createSchedule({ store, workers, workerIndex, metrics, log, clock }: ScheduleOptions): Schedule {
   const bookings = new Map<OperationId, Booking>();
@@ -94,12 +117,7 @@ export function createSchedule({ store, workers, workerIndex, metrics, log, cloc
     }
     if (booking.seat !== seat) booking.seat?.release();
     booking.seat = seat;
-    const reserved =
-      ctx.admission.kind === 'held' ? `${ctx.admission.reservedTokens} tokens reserved` : ctx.admission.reason;
-    return {
-      decision: ctx.admission.kind,
-      reason: `${reserved}; slot at ${seat.deployment.id} after ${Math.round(seat.waitedMs)} ms`,
-    };
+    return seatNote(ctx, seat);
   }
 
   function place(ctx: RequestContext): MaybePromise<Note> {
@@ -123,35 +141,19 @@ export function createSchedule({ store, workers, workerIndex, metrics, log, cloc
     return isPromise(seat) ? seat.then((found) => sit(ctx, booking, found)) : sit(ctx, booking, seat);
   }
 
-  async function settle(
-    ctx: Partial<RequestContext> & Arrived,
-    booking: Booking | undefined,
-    ending: Ending,
-  ): Promise<void> {
-    const { principal, operation } = ctx;
-    // A reservation that is still on its way must be there before it can be settled, or it would be held until its lease ends.
-    await booking?.admitting.catch(() => {});
-    leases.letGo(operation);
-    const actual = actualAmounts(booking, ending);
-    // What failed in a way of its own may have been booked all the same.
-    const mayHold = booking !== undefined && booking.verdict?.kind !== 'denied';
-    if (principal === undefined || (!mayHold && ending.events.length === 0)) return;
-    const outcome = await store.settle({ operation, tenant: principal.tenant, actual, events: ending.events });
-    if (outcome === 'late') metrics.anomaly('late_settlement');
-  }
-
   async function finish(ctx: Partial<RequestContext> & Arrived, ending: Ending): Promise<void> {
     if (finished.has(ctx)) return;
     finished.add(ctx);
     const booking = bookings.get(ctx.operation);
     bookings.delete(ctx.operation);
+    leases.letGo(ctx.operation);
     if (booking !== undefined) {
       booking.closed = true;
       booking.seat?.release();
       booking.seat = null;
     }
     try {
-      await settle(ctx, booking, ending);
+      await settle(ctx, booking, ending, { store, metrics });
     } catch (error) {
       metrics.anomaly('settle_failed');
       log.error('a request could not be settled', {

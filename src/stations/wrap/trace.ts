@@ -10,7 +10,7 @@ export function traceOf(ctx: Partial<RequestContext> & Arrived, ending: Ending):
   return {
     id: ctx.id,
     request_id: ctx.shownId,
-    time: new Date(ctx.time).toISOString(),
+    started: new Date(ctx.time).toISOString(),
     method: ctx.head.method,
     path: pathOnly(ctx.head.path),
     tenant: ctx.principal?.tenant ?? null,

@@ -22,14 +22,16 @@ export interface Child {
 /** Starts `command`; an exit that we did not ask for goes to `onExit`. Throws `StartupError` when it cannot be started. */
 export async function startChild({ name, command, args, logFile, stopMs, onExit }: ChildOptions): Promise<Child> {
   const log = createWriteStream(logFile, { flags: 'a', mode: 0o600 });
+  log.on('error', (error) => onExit(`the log of ${name} cannot be written: ${error.message}`));
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   child.stdout.pipe(log, { end: false });
   child.stderr.pipe(log, { end: false });
+  // What it still had in its pipes comes after its exit.
+  child.once('close', () => log.end());
   let stopping = false;
   const gone = new Promise<void>((resolve) => {
     child.once('exit', (code, signal) => {
       resolve();
-      log.end();
       if (!stopping) onExit(`${name} ended by itself (${signal ?? `exit code ${code}`}); its log is ${logFile}`);
     });
   });

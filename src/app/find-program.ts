@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** Path of an executable: from the first environment variable that is set, else on PATH, else `null`. */
@@ -9,7 +9,7 @@ export function findProgram(name: string, variables: readonly string[], env: Nod
   }
   for (const folder of (env['PATH'] ?? '').split(delimiter)) {
     const path = join(folder, name);
-    if (folder !== '' && existsSync(path) && isExecutable(path)) return path;
+    if (folder !== '' && isExecutable(path)) return path;
   }
   return null;
 }
@@ -17,7 +17,7 @@ export function findProgram(name: string, variables: readonly string[], env: Nod
 function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
-    return true;
+    return statSync(path).isFile();
   } catch {
     return false;
   }

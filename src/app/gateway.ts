@@ -39,7 +39,7 @@ export interface Gateway {
   /** The exchange of an attempt, or `null` when its request is not in this process. */
   readonly attempt: (id: string, cluster: string) => AttemptExchange | null;
   readonly live: LiveRequests;
-  /** Loads what a new configuration needs before its first request: key sets. */
+  /** Makes ready what a new configuration needs before its first request: key sets, the filter. */
   readonly prefetch: (config: Snapshot) => Promise<void>;
 }
 
@@ -50,12 +50,13 @@ export function createGateway(options: GatewayOptions): Gateway {
   const live = new LiveRequests();
   const authenticate = createAuthenticate({ log, metrics, clock });
   const schedule = createSchedule({ store: stores.quota, workers, workerIndex: worker, metrics, log, clock });
+  const enhance = createEnhance();
   const adapt = createAdapt({ dialects: dialects.backends });
   const { stations } = Pipeline.start()
     .via(authenticate)
     .via(schedule.station)
     .via(createRoute({ log, metrics, clock, supports: dialects.supports }))
-    .via(createEnhance())
+    .via(enhance)
     .via(adapt.station)
     .via(createWrap({ log, metrics, traces: stores.traces }));
   const flow: FlowOptions = {
@@ -82,6 +83,9 @@ export function createGateway(options: GatewayOptions): Gateway {
       return owner === undefined ? null : owner.attempt(cluster);
     },
     live,
-    prefetch: authenticate.prefetch,
+    async prefetch(next) {
+      enhance.prepare(next);
+      await authenticate.prefetch(next);
+    },
   };
 }

@@ -19,6 +19,8 @@ export async function inspectEnvoy(snapshot: Snapshot, admin: string): Promise<r
     return diagnose({ configDump: JSON.parse(configDump), stats, serverInfo: JSON.parse(serverInfo), snapshot });
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new StartupError(`Envoy's admin does not answer at ${admin} (${why}): give its address with --admin`, { cause });
+    throw new StartupError(`Envoy's admin does not answer at ${admin} (${why}): give its address with --admin`, {
+      cause,
+    });
   }
 }

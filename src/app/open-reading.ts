@@ -9,11 +9,16 @@ import { localRedis } from './local-redis.ts';
 import { StartupError } from './startup-error.ts';
 
 /** The stores of a running server, for reading. Throws `StartupError`. */
-export async function openReading(path: string, stateDir: string): Promise<Pick<Stores, 'traces' | 'ledger' | 'close'>> {
+export async function openReading(
+  path: string,
+  stateDir: string,
+): Promise<Pick<Stores, 'traces' | 'ledger' | 'close'>> {
   const { snapshot } = load(path);
   const redis = snapshot.redis ?? localRedis() ?? redisOf(stateDir);
   if (redis === null) {
-    throw new StartupError('no Redis to read from: set redis.url in the configuration, or name the --state of `tokenlat up`');
+    throw new StartupError(
+      'no Redis to read from: set redis.url in the configuration, or name the --state of `tokenlat up`',
+    );
   }
   const stores = createRedisStores({ redis, ledger: snapshot.ledger, log: silentLog, metrics: silentMetrics });
   if (!(await stores.ready(2000))) {

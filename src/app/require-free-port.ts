@@ -7,7 +7,9 @@ export function requireFreePort(address: string, port: number, key: string): Pro
     const probe = createServer();
     probe.once('error', (cause: NodeJS.ErrnoException) => {
       const why = cause.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${cause.code ?? cause.message})`;
-      reject(new StartupError(`port ${port} on ${address} ${why}: choose another ${key} in the configuration`, { cause }));
+      reject(
+        new StartupError(`port ${port} on ${address} ${why}: choose another ${key} in the configuration`, { cause }),
+      );
     });
     probe.listen({ host: address, port, exclusive: true }, () => probe.close(() => resolve()));
   });

@@ -44,7 +44,11 @@ export async function serve({ loaded, runDir, log }: ServeOptions): Promise<Serv
       return {
         ready: !draining && missing === 0 && reports.every((report) => report.ready),
         reasons: [
-          ...new Set([...(draining ? ['draining'] : []), ...(missing === 0 ? [] : [`${missing} workers do not answer`]), ...reports.flatMap((report) => report.reasons)]),
+          ...new Set([
+            ...(draining ? ['draining'] : []),
+            ...(missing === 0 ? [] : [`${missing} workers do not answer`]),
+            ...reports.flatMap((report) => report.reasons),
+          ]),
         ],
       };
     },
@@ -60,7 +64,9 @@ export async function serve({ loaded, runDir, log }: ServeOptions): Promise<Serv
 
 async function single(loaded: LoadedConfig, runDir: string, log: Log): Promise<Workers> {
   const worker = await startWorker({ loaded, index: 0, runDir, log }).catch((cause: unknown) => {
-    throw new StartupError(`the server did not start: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new StartupError(`the server did not start: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
   });
   return { drain: () => worker.drain(), reports: async () => [await worker.report()] };
 }

@@ -55,7 +55,12 @@ export async function up({ path, stateDir, log, onFatal }: UpOptions): Promise<U
     const envoyDir = join(dir, 'envoy');
     const envoy = await startRendered(loaded, envoyDir, log, onFatal, stops);
     stops.push(() => envoy.stop());
-    return { url: `${listen.tls === null ? 'http' : 'https'}://${hostOf(listen.address)}:${listen.port}/v1`, loaded, startedRedis: redis !== null, stop };
+    return {
+      url: `${listen.tls === null ? 'http' : 'https'}://${hostOf(listen.address)}:${listen.port}/v1`,
+      loaded,
+      startedRedis: redis !== null,
+      stop,
+    };
   } catch (reason) {
     await stop();
     throw reason;

@@ -8,7 +8,7 @@ import { workerAddresses } from '../config/worker-address.ts';
 import { watchConfig } from '../config/watch-config.ts';
 import { createExtProcServer } from '../extproc/server.ts';
 import { bodyWatch } from './body-watch.ts';
-import { borrowAttempt } from '../flow/handoff-client.ts';
+import { borrowAttempt, tellUpstreamCut } from '../flow/handoff-client.ts';
 import { startHandoffServer } from '../flow/handoff-server.ts';
 import { createMemoryStores } from '../store/memory/memory-stores.ts';
 import { createRedisStores } from '../store/redis/redis-stores.ts';
@@ -69,9 +69,22 @@ export async function startWorker({ loaded, index, runDir, log }: WorkerOptions)
       throw new Error('this attempt belongs to no request under way');
     }
     metrics.anomaly('attempt_elsewhere');
-    return borrowAttempt({ path: handoffPath(runDir, parsed.worker), id, cluster, timeoutMs: config.server.messageTimeoutMs });
+    return borrowAttempt({
+      path: handoffPath(runDir, parsed.worker),
+      id,
+      cluster,
+      timeoutMs: config.server.messageTimeoutMs,
+    });
   };
-  const handoff = await startHandoffServer({ path: handoffPath(runDir, index), attempt: gateway.attempt, log });
+  const handoff = await startHandoffServer({
+    path: handoffPath(runDir, index),
+    attempt: gateway.attempt,
+    onUpstreamCut(id) {
+      const parsed = parseRequestId(id);
+      if (parsed !== null) gateway.live.get(parsed.id)?.upstreamCut();
+    },
+    log,
+  });
   const server = createExtProcServer({
     ...serverLimits(config),
     bind: bindOf(config, index),
@@ -79,6 +92,15 @@ export async function startWorker({ loaded, index, runDir, log }: WorkerOptions)
     attemptFactory: (id, attributes) => {
       const cluster = attributes['xds.cluster_name'] ?? '';
       return gateway.attempt(id, cluster) ?? attemptElsewhere(id, cluster);
+    },
+    onUpstreamCut(id) {
+      const parsed = parseRequestId(id);
+      if (parsed === null) return;
+      const flow = gateway.live.get(parsed.id);
+      if (flow !== undefined) flow.upstreamCut();
+      else if (parsed.worker !== index && parsed.worker < config.server.workers) {
+        tellUpstreamCut(handoffPath(runDir, parsed.worker), id);
+      }
     },
     log,
     metrics,

@@ -32,6 +32,7 @@ for (const command of [
 ]) {
   program.addCommand(command);
 }
+inheritSettings(program);
 
 try {
   await program.parseAsync(process.argv);
@@ -51,4 +52,12 @@ function report(reason: unknown): number {
   }
   process.stderr.write(`tokenlat: ${reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)}\n`);
   return EXIT.failed;
+}
+
+/** `addCommand` hands nothing down: without this, commander would end the process itself on a subcommand's wrong words. */
+function inheritSettings(command: Command): void {
+  for (const child of command.commands) {
+    child.copyInheritedSettings(command);
+    inheritSettings(child);
+  }
 }

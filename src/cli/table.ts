@@ -8,7 +8,10 @@ export function table(header: readonly string[], rows: readonly (readonly unknow
   const widths = header.map((title, column) => Math.max(width(title), ...cells.map((row) => width(row[column] ?? ''))));
   const right = header.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'));
   const line = (row: readonly string[]): string =>
-    widths.map((size, column) => pad(row[column] ?? '', size, right[column] ?? false)).join('  ').trimEnd();
+    widths
+      .map((size, column) => pad(row[column] ?? '', size, right[column] ?? false))
+      .join('  ')
+      .trimEnd();
   return [line(header), line(widths.map((size) => '-'.repeat(size))), ...cells.map(line)].join('\n');
 }
 

@@ -14,6 +14,7 @@ export interface Price {
 }
 
 const MTOK = 1_000_000n;
+const MOST = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Checks that `value` is a whole number that a double holds exactly. Throws `RangeError`. */
 export function microUnits(value: number): MicroUnits {
@@ -27,7 +28,10 @@ export function pricePerMtok(decimal: number): MicroUnits {
   return microUnits(Math.round(decimal * 1_000_000));
 }
 
-/** The cost of `usage`, rounded half up, and at least one micro-unit when a priced token was used. */
+/**
+ * The cost of `usage`, rounded half up, and at least one micro-unit when a priced token was used. What a double cannot hold
+ * exactly stands still at the largest number that it can: no upstream's figures may stop a request from ending.
+ */
 export function costOf(usage: Usage, price: Price): MicroUnits {
   const cached = Math.min(usage.cached, usage.prompt);
   const exact =
@@ -36,6 +40,7 @@ export function costOf(usage: Usage, price: Price): MicroUnits {
     BigInt(usage.completion) * BigInt(price.completionPerMtok);
   if (exact === 0n) return 0 as MicroUnits;
   const rounded = (exact + MTOK / 2n) / MTOK;
+  if (rounded > MOST) return Number(MOST) as MicroUnits;
   return microUnits(Number(rounded === 0n ? 1n : rounded));
 }
 

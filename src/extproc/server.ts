@@ -1,6 +1,7 @@
 import { type handleUnaryCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { AttemptExchangeFactory, RequestExchangeFactory } from '../core/exchange.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
+import { ACCESS_LOG, createAccessLogHandler } from './access-log-service.ts';
 import { AttemptSession } from './attempt-session.ts';
 import { type Bind, clearStaleSocket, grpcAddress, requirePrivate, restrictSocket } from './bind.ts';
 import { MalformedMessage } from './codec/malformed-message.ts';
@@ -30,6 +31,8 @@ export interface ExtProcServerOptions {
   readonly bind: Bind;
   readonly requestFactory: RequestExchangeFactory;
   readonly attemptFactory: AttemptExchangeFactory;
+  /** Envoy says that the upstream of this request broke in the middle of its answer. */
+  readonly onUpstreamCut: (id: string) => void;
   readonly limits: ExtProcLimits;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'anomaly'>;
@@ -80,6 +83,8 @@ export function createExtProcServer(options: ExtProcServerOptions): ExtProcServe
     } else callback(null, serving);
   };
   server.addService(HEALTH, { Check: check });
+  const accessLog = createAccessLogHandler(options.onUpstreamCut);
+  server.addService(ACCESS_LOG, { StreamAccessLogs: accessLog.handler });
 
   return {
     async start() {
@@ -91,6 +96,7 @@ export function createExtProcServer(options: ExtProcServerOptions): ExtProcServe
     },
     async drain(deadlineMs) {
       serving = false;
+      accessLog.close();
       return shutDown(server, open, deadlineMs);
     },
     address: () => grpcAddress(bind.kind === 'tcp' ? { ...bind, port } : bind),

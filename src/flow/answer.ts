@@ -113,18 +113,19 @@ export class Answer {
   #take(events: readonly ChatEvent[], upstreamOver: boolean): ResponseReply {
     const { meter, encoder } = this.#options;
     const began = meter.producedOutput;
-    for (const event of events) {
-      if (event.kind === 'error') {
-        if (event.usage !== null) meter.told(event.usage);
-        return this.#error(event.error, event.raw, upToError(events));
-      }
-      if (event.kind === 'end') {
-        if (!event.clean) return this.#error(interrupted(), undefined, upToEnd(events));
-        this.#said = true;
-      }
+    const failed = events.findIndex((event) => event.kind === 'error' || (event.kind === 'end' && !event.clean));
+    const sound = failed === -1 ? events : events.slice(0, failed);
+    for (const event of sound) {
       if (event.kind === 'chunk' || event.kind === 'answer') meter.add(event.facts);
+      if (event.kind === 'end') this.#said = true;
     }
     if (!began && meter.producedOutput) this.#options.onFirstOutput();
+    const failure = events[failed];
+    if (failure?.kind === 'error') {
+      if (failure.usage !== null) meter.told(failure.usage);
+      return this.#error(failure.error, failure.raw, sound);
+    }
+    if (failure !== undefined) return this.#error(interrupted(), undefined, sound);
     this.#pending.push(...encoder.write(events));
     if (upstreamOver && this.#said) return this.#finish({ kind: 'complete' }, []);
     if (upstreamOver) return this.#error(interrupted(), undefined);
@@ -132,8 +133,7 @@ export class Answer {
   }
 
   #error(error: GatewayError, raw: Buffer | undefined, before: readonly ChatEvent[] = []): ResponseReply {
-    const { encoder, meter } = this.#options;
-    for (const event of before) if (event.kind === 'chunk') meter.add(event.facts);
+    const { encoder } = this.#options;
     const begun = this.#headSent || (this.#stream && before.some((event) => event.kind === 'chunk'));
     if (begun) {
       this.#pending.push(...encoder.write([...before, { kind: 'error', error, usage: null }]));
@@ -197,12 +197,4 @@ function send(
 
 function interrupted(): GatewayError {
   return new GatewayError('upstream_stream_interrupted', 'The model service stopped before its answer was complete.');
-}
-
-function upToError(events: readonly ChatEvent[]): readonly ChatEvent[] {
-  return events.slice(0, events.findIndex((event) => event.kind === 'error'));
-}
-
-function upToEnd(events: readonly ChatEvent[]): readonly ChatEvent[] {
-  return events.slice(0, events.findIndex((event) => event.kind === 'end'));
 }

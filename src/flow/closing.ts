@@ -1,6 +1,6 @@
 import type { RequestContext } from '../core/context.ts';
 import type { CutBy, Ending } from '../core/ending.ts';
-import type { GatewayError } from '../core/error.ts';
+import { GatewayError } from '../core/error.ts';
 import type { LedgerEvent, LedgerStatus } from '../core/ledger-event.ts';
 import type { Mutation } from '../core/mutation.ts';
 import { costOf, formatMicroUnits, type MicroUnits } from '../core/money.ts';
@@ -25,6 +25,7 @@ export class Closing {
   readonly #ctx: GrowingContext;
   #meter: UsageMeter | null = null;
   #ended = false;
+  #stoppedAt: number | null = null;
 
   constructor(options: FlowOptions, ctx: GrowingContext) {
     this.#options = options;
@@ -43,6 +44,11 @@ export class Closing {
     return this.#meter;
   }
 
+  /** The request is over, though why is not known yet. */
+  stopClock(): void {
+    this.#stoppedAt ??= this.#options.clock.now();
+  }
+
   /** Usage and cost of the answer as it stands, for headers. */
   tally(): { readonly usage: Usage; readonly cost: MicroUnits; readonly currency: string } | null {
     const attempt = this.attempts.current;
@@ -56,8 +62,8 @@ export class Closing {
   end(how: ClosingHow): Mutation['metadata'] {
     if (this.#ended) return undefined;
     this.#ended = true;
-    const ending = this.#ending(how);
     const { log, metrics, stations } = this.#options;
+    const ending = this.#soundEnding(how);
     void walkFinish(stations, this.#ctx, ending, (station, reason) => {
       metrics.anomaly('finish_failed');
       log.error('a station could not finish a request', {
@@ -69,13 +75,38 @@ export class Closing {
     return usageMetadata(this.#ctx, ending);
   }
 
+  /** Whatever the figures are, the request ends: its slot and its reservation must be given back. */
+  #soundEnding(how: ClosingHow): Ending {
+    try {
+      return this.#ending(how);
+    } catch (reason) {
+      const { log, metrics } = this.#options;
+      metrics.anomaly('ending_failed');
+      log.error('a request could not be summed up', {
+        request_id: this.#ctx.id,
+        error: reason instanceof Error ? reason : new Error(String(reason)),
+      });
+      return {
+        kind: 'failed',
+        error: GatewayError.from(reason),
+        status: 500,
+        usage: NO_USAGE,
+        usageFlag: null,
+        firstTokenMs: null,
+        totalMs: this.#elapsed(),
+        attempts: [],
+        events: [],
+      };
+    }
+  }
+
   #ending(how: ClosingHow): Ending {
     const { usage, flag } = this.#usage(how);
     const common = {
       usage,
       usageFlag: flag,
       firstTokenMs: this.attempts.firstTokenMs,
-      totalMs: this.#options.clock.now() - this.#ctx.startedAt,
+      totalMs: this.#elapsed(),
       attempts: this.attempts.close(how),
       events: this.#events(how, usage, flag),
     };
@@ -91,6 +122,10 @@ export class Closing {
     }
   }
 
+  #elapsed(): number {
+    return (this.#stoppedAt ?? this.#options.clock.now()) - this.#ctx.startedAt;
+  }
+
   #usage(how: ClosingHow): { usage: Usage; flag: string | null } {
     const meter = this.#meter;
     if (how.kind === 'complete' && meter !== null) return meter.complete();
@@ -104,7 +139,7 @@ export class Closing {
   #events(how: ClosingHow, usage: Usage, flag: string | null): readonly LedgerEvent[] {
     const ctx = this.#ctx as RequestContext;
     if (this.#ctx.admission === undefined || this.#ctx.decision === undefined) return [];
-    const totalMs = this.#options.clock.now() - ctx.startedAt;
+    const totalMs = this.#elapsed();
     const current = this.attempts.current;
     const served =
       current === null

@@ -33,7 +33,10 @@ export function targetOf(head: RequestHead): Target {
     return { kind: 'show-model', model: decoded(path.slice('/v1/models/'.length)) };
   }
   if (path.startsWith('/v1/fine_tun') || path.startsWith('/v1/fine-tun')) return { kind: 'disabled', path };
-  throw new GatewayError('unknown_endpoint', 'Unknown request URL. See the documentation for the endpoints served here.');
+  throw new GatewayError(
+    'unknown_endpoint',
+    'Unknown request URL. See the documentation for the endpoints served here.',
+  );
 }
 
 function requireMethod(head: RequestHead, method: string): void {

@@ -31,10 +31,18 @@ export function borrowAttempt({ path, id, cluster, timeoutMs }: BorrowOptions): 
   };
 }
 
+/** Passes Envoy's word that the upstream of a request broke to the worker that has the request. Best effort. */
+export function tellUpstreamCut(path: string, id: string): void {
+  const socket = connect(path);
+  socket.on('error', () => socket.destroy());
+  socket.end(encodeFrame({ kind: 'upstream-cut', id }));
+}
+
 /** Questions and answers in turn over one socket. */
 class Channel {
   readonly #socket: Socket;
   readonly #reader = new FrameReader<Answer>();
+  #gone: Error | null = null;
   #waiting: { resolve: (answer: Answer) => void; reject: (reason: Error) => void }[] = [];
 
   constructor(socket: Socket, timeoutMs: number) {
@@ -48,6 +56,7 @@ class Channel {
   }
 
   ask(ask: Ask): Promise<Answer> {
+    if (this.#gone !== null) return Promise.reject(this.#gone);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
       this.#socket.write(encodeFrame(ask));
@@ -67,6 +76,7 @@ class Channel {
   }
 
   #fail(reason: Error): void {
+    this.#gone ??= reason;
     for (const { reject } of this.#waiting.splice(0)) reject(reason);
   }
 }

@@ -4,12 +4,22 @@ import { HeaderList, type HeaderPair, type LocalResponse, type RequestHead, type
 /** What the process that has an attempt's stream says to the one that has its request; each `ask` gets one `answer`. */
 export type Ask =
   | { readonly kind: 'request-head'; readonly id: string; readonly cluster: string; readonly head: PlainHead }
-  | { readonly kind: 'response-head'; readonly status: number; readonly headers: readonly HeaderPair[]; readonly end: boolean }
-  | { readonly kind: 'response-body'; readonly chunk: Buffer; readonly end: boolean };
+  | {
+      readonly kind: 'response-head';
+      readonly status: number;
+      readonly headers: readonly HeaderPair[];
+      readonly end: boolean;
+    }
+  | { readonly kind: 'response-body'; readonly chunk: Buffer; readonly end: boolean }
+  /** Not about an attempt of this connection, and not answered. */
+  | { readonly kind: 'upstream-cut'; readonly id: string };
 
 export type Answer =
   | { readonly kind: 'unknown' }
-  | { readonly kind: 'opened'; readonly opened: AttemptRequest | { readonly kind: 'respond'; readonly response: LocalResponse } }
+  | {
+      readonly kind: 'opened';
+      readonly opened: AttemptRequest | { readonly kind: 'respond'; readonly response: LocalResponse };
+    }
   | { readonly kind: 'reply'; readonly reply: AttemptReply };
 
 export interface PlainHead {
@@ -35,18 +45,35 @@ const MAX_FRAME = 256 * 1024 * 1024;
 
 /** One frame: 4 bytes of length, then JSON with binary as `{"$bytes": base64}`. */
 export function encodeFrame(message: Ask | Answer): Buffer {
-  const json = Buffer.from(JSON.stringify(message, binaryToJson));
+  const json = Buffer.from(
+    JSON.stringify(plainBytes(message), function replace(this: Record<string, unknown>, key: string, value: unknown) {
+      return binaryToJson(this[key], value);
+    }),
+  );
   const frame = Buffer.allocUnsafe(4 + json.length);
   frame.writeUInt32BE(json.length);
   json.copy(frame, 4);
   return frame;
 }
 
-function binaryToJson(_key: string, value: unknown): unknown {
-  if (typeof value === 'object' && value !== null && 'type' in value && value.type === 'Buffer' && 'data' in value) {
-    return { $bytes: Buffer.from(value.data as number[]).toString('base64') };
-  }
-  return value;
+/** Bytes travel as plain views, which have no `toJSON` of their own as a `Buffer` has. */
+function binaryToJson(raw: unknown, value: unknown): unknown {
+  if (!(raw instanceof Uint8Array)) return value;
+  return { $bytes: Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('base64') };
+}
+
+/** The same bytes without `Buffer`'s `toJSON`, which would make an array of numbers first. */
+function view(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** `message` with every body as a plain view. */
+function plainBytes(message: Ask | Answer): unknown {
+  if (message.kind === 'response-body') return { ...message, chunk: view(message.chunk) };
+  if (message.kind !== 'opened') return message;
+  const { opened } = message;
+  if (opened.kind === 'replace') return { ...message, opened: { ...opened, body: view(opened.body) } };
+  return { ...message, opened: { ...opened, response: { ...opened.response, body: view(opened.response.body) } } };
 }
 
 function binaryFromJson(_key: string, value: unknown): unknown {
@@ -56,25 +83,32 @@ function binaryFromJson(_key: string, value: unknown): unknown {
   return value;
 }
 
-/** Cuts a byte stream into frames. Throws `RangeError` for a frame past the limit. */
+/** Cuts a byte stream into frames; joins the pieces of a frame once. Throws `RangeError` for a frame past the limit. */
 export class FrameReader<T> {
   #chunks: Buffer[] = [];
   #size = 0;
+  /** Bytes that must be there before a look is worth it: a length, or a whole frame. */
+  #need = 4;
 
   push(chunk: Buffer): readonly T[] {
     this.#chunks.push(chunk);
     this.#size += chunk.length;
+    if (this.#size < this.#need) return [];
+    let rest = Buffer.concat(this.#chunks);
     const frames: T[] = [];
-    while (this.#size >= 4) {
-      const all = this.#chunks.length === 1 && this.#chunks[0] !== undefined ? this.#chunks[0] : Buffer.concat(this.#chunks);
-      this.#chunks = [all];
-      const length = all.readUInt32BE(0);
+    this.#need = 4;
+    while (rest.length >= 4) {
+      const length = rest.readUInt32BE(0);
       if (length > MAX_FRAME) throw new RangeError(`frame of ${length} bytes`);
-      if (all.length < 4 + length) break;
-      frames.push(JSON.parse(all.toString('utf8', 4, 4 + length), binaryFromJson) as T);
-      this.#chunks = [all.subarray(4 + length)];
-      this.#size -= 4 + length;
+      if (rest.length < 4 + length) {
+        this.#need = 4 + length;
+        break;
+      }
+      frames.push(JSON.parse(rest.toString('utf8', 4, 4 + length), binaryFromJson) as T);
+      rest = rest.subarray(4 + length);
     }
+    this.#chunks = [rest];
+    this.#size = rest.length;
     return frames;
   }
 }

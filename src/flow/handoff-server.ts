@@ -8,16 +8,19 @@ export interface HandoffServerOptions {
   readonly path: string;
   /** The exchange of an attempt whose request is here. */
   readonly attempt: (id: string, cluster: string) => AttemptExchange | null;
+  /** The upstream of a request that is here broke. */
+  readonly onUpstreamCut: (id: string) => void;
   readonly log: Log;
 }
 
 /** Lends this process's requests to the attempts that Envoy sent to another worker. One connection an attempt. */
-export async function startHandoffServer({ path, attempt, log }: HandoffServerOptions): Promise<{ close(): Promise<void> }> {
+export async function startHandoffServer(options: HandoffServerOptions): Promise<{ close(): Promise<void> }> {
+  const { path } = options;
   rmSync(path, { force: true });
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket);
-    lend(socket, attempt, log);
+    lend(socket, options);
     socket.once('close', () => open.delete(socket));
   });
   await listen(server, path);
@@ -38,7 +41,7 @@ function listen(server: Server, path: string): Promise<void> {
   });
 }
 
-function lend(socket: Socket, attempt: HandoffServerOptions['attempt'], log: Log): void {
+function lend(socket: Socket, { attempt, onUpstreamCut, log }: HandoffServerOptions): void {
   const reader = new FrameReader<Ask>();
   let exchange: AttemptExchange | null = null;
   let turn: Promise<void> = Promise.resolve();
@@ -47,6 +50,10 @@ function lend(socket: Socket, attempt: HandoffServerOptions['attempt'], log: Log
     socket.destroy();
   };
   const answer = async (ask: Ask): Promise<void> => {
+    if (ask.kind === 'upstream-cut') {
+      onUpstreamCut(ask.id);
+      return;
+    }
     if (ask.kind === 'request-head') exchange = attempt(ask.id, ask.cluster);
     socket.write(encodeFrame(exchange === null ? { kind: 'unknown' } : await replyTo(exchange, ask)));
   };
@@ -61,7 +68,7 @@ function lend(socket: Socket, attempt: HandoffServerOptions['attempt'], log: Log
   socket.once('close', () => exchange?.close());
 }
 
-async function replyTo(exchange: AttemptExchange, ask: Ask): Promise<Answer> {
+async function replyTo(exchange: AttemptExchange, ask: Exclude<Ask, { kind: 'upstream-cut' }>): Promise<Answer> {
   switch (ask.kind) {
     case 'request-head':
       return { kind: 'opened', opened: await exchange.onRequestHead(requestHeadOf(ask.head)) };

@@ -35,6 +35,7 @@ export function openAnswer(
     usageHeaders: () => usageHeaders(closing),
     errorHead: (error, raw) => errorHead(ctx, closing, error, raw),
     onEnd: (how) => {
+      if (how.kind === 'cut' || (how.kind === 'failed' && how.begun)) closing.attempts.begun = true;
       ctx.trail.note('wrap', answer.micros, how.kind, `status ${head.status} of ${attempt.candidate.deployment.id}`);
       return end(closingOf(how));
     },

@@ -23,6 +23,9 @@ const WAIT: ResponseReply = { kind: 'hold' };
 /** How long an answer that is `said` or `finished` may leave its upstream's connection open before we end it ourselves. */
 const LINGER_MS = { said: 1000, finished: 5000 };
 
+/** How long Envoy's word on who broke an answer is waited for. */
+const VERDICT_MS = 300;
+
 /** One client request from its head to its settlement. */
 export class RequestFlow implements RequestExchange, AttemptOwner {
   readonly #options: FlowOptions;
@@ -40,6 +43,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
   #answer: Answer | null = null;
   #timer: NodeJS.Timeout | null = null;
   #closing: Closing | null = null;
+  #lingering: Answer['lingering'] = null;
   /** We have answered in place of the upstream, or the answer has ended: what still comes is not for us. */
   #over = false;
 
@@ -124,11 +128,22 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
   #decided(response: LocalResponse | null): RequestReply {
     if (response !== null) return this.#respond(response);
     if (this.#over) return HOLD;
+    this.#keepRouteTime();
     const ctx = this.#context() as RequestContext;
     const plan = planOf(ctx, this.#options.placementOf(ctx));
     this.#plan = plan;
     this.#watch = watchOf(ctx, plan, this.#options.mayWatchBody);
     return { kind: 'forward', mutation: planMutation(ctx, plan, this.#watch, this.#options.clock.now()) };
+  }
+
+  /** A route may allow less time than its request came with. */
+  #keepRouteTime(): void {
+    const ctx = this.#context();
+    const allowed = ctx.decision?.route.timeoutMs ?? null;
+    if (allowed === null || ctx.startedAt + allowed >= ctx.deadline) return;
+    ctx.deadline = ctx.startedAt + allowed;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#onDeadline, Math.max(1, ctx.deadline - this.#options.clock.now()));
   }
 
   // ── attempts ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -182,7 +197,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
     if (answer === null) return { kind: 'send', chunks: [chunk], end };
     return this.#guardResponse(() => {
       const reply = answer.push(chunk, end);
-      if (answer.lingering !== null) this.#linger(LINGER_MS[answer.lingering]);
+      this.#linger(answer.lingering);
       return reply;
     });
   };
@@ -223,18 +238,36 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
     this.#port.push({ kind: 'respond', response });
   };
 
-  /** The answer is whole, but its upstream keeps the connection open. */
-  #linger(patienceMs: number): void {
-    if (this.#over) return;
+  /** The answer is whole, but its upstream keeps the connection open: what it still says does not lengthen our patience. */
+  #linger(state: Answer['lingering']): void {
+    if (this.#over || state === this.#lingering || state === null) return;
+    this.#lingering = state;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      if (!this.#over && this.#answer !== null) this.#port.push(this.#answer.close());
-    }, patienceMs);
+    const left = this.#context().deadline - this.#options.clock.now();
+    this.#timer = setTimeout(
+      () => {
+        if (!this.#over && this.#answer !== null) this.#port.push(this.#answer.close());
+      },
+      Math.max(1, Math.min(LINGER_MS[state], left)),
+    );
   }
 
+  /** The stream is over before the answer: the client left, or the upstream broke. Envoy's access log knows. */
   readonly close = (): void => {
-    this.#endAs('client');
+    if (this.#ctx === null || this.#over) return;
+    if (this.#answer === null || !this.#answer.begun) {
+      this.#endAs('client');
+      return;
+    }
+    this.#closing?.stopClock();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#endAs('client'), VERDICT_MS);
   };
+
+  /** Envoy says that the upstream broke in the middle of this answer. */
+  upstreamCut(): void {
+    if (this.#answer?.begun === true) this.#endAs('upstream');
+  }
 
   /** Our own shutdown has waited long enough. */
   shutDown(): void {
@@ -251,13 +284,15 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
     this.#over = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    const metadata = this.#closing?.end(how);
-    if (how.kind === 'cut') this.#abort.abort();
     if (this.#ctx !== null) {
       this.#options.metrics.streams('request', -1);
       this.#options.live.remove(this.#ctx.id);
     }
-    return metadata;
+    try {
+      return this.#closing?.end(how);
+    } finally {
+      this.#abort.abort();
+    }
   };
 
   #respond(response: LocalResponse): RequestReply {

@@ -24,9 +24,13 @@ export function createServices({ allowed, log }: ServicesOptions) {
         return json(200, { object: 'list', data: modelNames(config).filter(callable).map(modelObject) });
       case 'show-model':
         if (!modelNames(config).includes(target.model) || !callable(target.model)) {
-          throw new GatewayError('model_not_found', `The model '${target.model}' does not exist or is not yours to use.`, {
-            param: 'model',
-          });
+          throw new GatewayError(
+            'model_not_found',
+            `The model '${target.model}' does not exist or is not yours to use.`,
+            {
+              param: 'model',
+            },
+          );
         }
         return json(200, modelObject(target.model));
       case 'disabled':

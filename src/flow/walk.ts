@@ -7,7 +7,9 @@ import { GatewayError } from '../core/error.ts';
 import type { AnyStation } from './pipeline.ts';
 
 /** The context while it grows. One object a request, so that every station sees what the earlier ones added. */
-export type GrowingContext = Arrived & { -readonly [K in keyof RequestContext]?: RequestContext[K] };
+export type GrowingContext = Omit<Arrived, 'deadline'> & { deadline: number } & {
+  -readonly [K in Exclude<keyof RequestContext, keyof Arrived>]?: RequestContext[K];
+};
 
 /** `null` when every station let the request through. */
 export type WalkResult = LocalResponse | null;
@@ -60,7 +62,9 @@ function accept(ctx: GrowingContext, station: AnyStation, step: Step<object> | N
 
 function reject(ctx: GrowingContext, station: AnyStation, reason: unknown, began: number): never {
   const error = GatewayError.from(reason);
-  ctx.trail.note(station.name, microsSince(began), 'refused', error.code);
+  // A refusal's cause is the station's own word on it; a fault's cause is for the log alone.
+  const told = error.code !== 'internal_error' && error.cause instanceof Error ? `: ${error.cause.message}` : '';
+  ctx.trail.note(station.name, microsSince(began), 'refused', `${error.code}${told}`);
   throw error;
 }
 

@@ -108,6 +108,13 @@ function protocol(options: Proto): Proto {
 }
 
 /**
+ * Envoy also takes the window for the mark at which a call that sends too much pushes back. In the upstream filter chain
+ * Envoy 1.40 crashes on that push, so the mark lies where no try ever comes: it sends only until we have answered.
+ */
+export const STREAM_WINDOW = 268_435_456;
+const MAX_WINDOW = 2_147_483_647;
+
+/**
  * Our workers. A ring hash by the affinity key sends both levels of a request to one worker, and moves no other request
  * when a worker goes. The health check takes a worker that is dead, or drains, out within seconds.
  */
@@ -140,7 +147,10 @@ export function processorCluster(snapshot: Snapshot): Proto {
     ],
     ...protocol({
       explicit_http_config: {
-        http2_protocol_options: { initial_stream_window_size: 1_048_576, initial_connection_window_size: 16_777_216 },
+        http2_protocol_options: {
+          initial_stream_window_size: STREAM_WINDOW,
+          initial_connection_window_size: MAX_WINDOW,
+        },
       },
       hash_policy: [{ header: { header_name: AFFINITY_HEADER } }],
     }),

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../core/snapshot.ts';
-import { accessLog } from './access-log.ts';
+import { accessLog, cutLog } from './access-log.ts';
 import { requestFilter, routerFilter } from './ext-proc.ts';
 import { localReplyConfig } from './local-replies.ts';
 import { AFFINITY_HEADER, CONNECTION_BUFFER_BYTES, LISTENER, ROUTE_CONFIG } from './names.ts';
@@ -56,7 +56,7 @@ export function connectionManagerPieces(snapshot: Snapshot): Proto {
       }),
     },
     early_header_mutation_extensions: [cleanHead()],
-    access_log: [accessLog()],
+    access_log: [accessLog(), cutLog()],
     local_reply_config: localReplyConfig(),
   };
 }

@@ -37,6 +37,9 @@ export const USAGE_FIELDS = [
   'currency',
 ] as const;
 
+/** Name of the access log that tells of broken upstreams. */
+export const CUT_LOG = 'tokenlat.cut';
+
 export const ROUTE_CONFIG = 'tokenlat';
 export const LISTENER = 'tokenlat';
 export const REQUEST_FILTER = 'tokenlat.request';

@@ -15,7 +15,8 @@ export function configCommand(): Command {
         .action((file: string, { config }: { config?: string }) => {
           const path = config ?? file;
           const { snapshot, warnings, files } = load(path);
-          if (warnings.length > 0) process.stderr.write(`${formatProblems(warnings, (name) => files.get(name) ?? undefined)}\n`);
+          if (warnings.length > 0)
+            process.stderr.write(`${formatProblems(warnings, (name) => files.get(name) ?? undefined)}\n`);
           process.stdout.write(
             `${path}: fit to run (${snapshot.backends.size} backends, ${snapshot.models.size} models, ${snapshot.routes.length} routes)\n`,
           );

@@ -20,7 +20,9 @@ export function envoyCommand(): Command {
       .option('--existing', 'only the filter, cluster and route pieces')
       .action(({ config, out, existing = false }: RenderFlags) => {
         const { snapshot } = load(config);
-        const { files } = existing ? renderExisting(snapshot) : renderEnvoy(snapshot, { nodeId: 'tokenlat', dir: out ?? '.' });
+        const { files } = existing
+          ? renderExisting(snapshot)
+          : renderEnvoy(snapshot, { nodeId: 'tokenlat', dir: out ?? '.' });
         if (out !== undefined) {
           writeFiles(out, files);
           process.stdout.write(`${[...files.keys()].map((name) => `${out}/${name}`).join('\n')}\n`);

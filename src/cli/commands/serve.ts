@@ -22,7 +22,8 @@ export function serveCommand(): Command {
     .action(async ({ config, state, envoyDir }: ServeFlags) => {
       const loaded = load(config);
       const log = createLog({ level: loaded.snapshot.telemetry.logLevel });
-      for (const warning of loaded.warnings) log.warn('configuration', { path: warning.path, problem: warning.message });
+      for (const warning of loaded.warnings)
+        log.warn('configuration', { path: warning.path, problem: warning.message });
       await untilStopped(log, async () => {
         if (envoyDir !== undefined) {
           writeFiles(envoyDir, renderEnvoy(loaded.snapshot, { nodeId: 'tokenlat', dir: envoyDir }).files);

@@ -30,22 +30,28 @@ export function tokenCommand(): Command {
     .option('--scope <list>', 'scopes, space-separated')
     .option('--quota-daily <tokens>', 'tokens a day')
     .option('--ttl <duration>', 'how long it is valid', '1h')
-    .action((flags: TokenFlags) => void process.stdout.write(`${developmentToken(load(flags.config).snapshot, flags)}\n`));
+    .action(
+      (flags: TokenFlags) => void process.stdout.write(`${developmentToken(load(flags.config).snapshot, flags)}\n`),
+    );
 }
 
 /** Throws `UserError` when the configuration has no issuer with a shared secret. */
 export function developmentToken(config: Snapshot, flags: Omit<TokenFlags, 'config'>): string {
   const issuer = config.auth.issuers.find(
-    (candidate) => candidate.keys.kind === 'secret' && (flags.issuer === undefined || candidate.issuer === flags.issuer),
+    (candidate) =>
+      candidate.keys.kind === 'secret' && (flags.issuer === undefined || candidate.issuer === flags.issuer),
   );
   if (issuer === undefined || issuer.keys.kind !== 'secret') {
-    throw new UserError('no issuer with a shared secret in the configuration: add one under auth.issuers for development');
+    throw new UserError(
+      'no issuer with a shared secret in the configuration: add one under auth.issuers for development',
+    );
   }
   const algorithm = issuer.algorithms.find((name) => name.startsWith('HS')) ?? 'HS256';
   const ttl = parseDuration(flags.ttl);
   if (ttl === null) throw new UserError(`--ttl ${flags.ttl} is no duration; write 30m or 8h`);
   const quota = flags.quotaDaily === undefined ? null : Number(flags.quotaDaily);
-  if (quota !== null && !Number.isSafeInteger(quota)) throw new UserError('--quota-daily must be a whole number of tokens');
+  if (quota !== null && !Number.isSafeInteger(quota))
+    throw new UserError('--quota-daily must be a whole number of tokens');
   const now = Math.floor(Date.now() / 1000);
   const payload = {
     iss: issuer.issuer,
@@ -62,5 +68,7 @@ export function developmentToken(config: Snapshot, flags: Omit<TokenFlags, 'conf
   };
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const signed = `${part({ alg: algorithm, typ: issuer.typ === null ? 'JWT' : issuer.typ })}.${part(payload)}`;
-  return `${signed}.${createHmac(`sha${algorithm.slice(2)}`, issuer.keys.secret).update(signed).digest('base64url')}`;
+  return `${signed}.${createHmac(`sha${algorithm.slice(2)}`, issuer.keys.secret)
+    .update(signed)
+    .digest('base64url')}`;
 }

@@ -44,7 +44,14 @@ function describe(trace: Recorded): string {
   );
   const attempts = table(
     ['attempt', 'backend', 'model', 'outcome', 'status', 'reason'],
-    list('attempts').map((row) => [row['attempt'], row['backend'], row['model'], row['outcome'], row['status'], row['reason']]),
+    list('attempts').map((row) => [
+      row['attempt'],
+      row['backend'],
+      row['model'],
+      row['outcome'],
+      row['status'],
+      row['reason'],
+    ]),
   );
   return [...head, '', stations, ...(list('attempts').length === 0 ? [] : ['', attempts]), ''].join('\n');
 }

@@ -16,7 +16,9 @@ export function upCommand(): Command {
       for (const warning of warnings) log.warn('configuration', { path: warning.path, problem: warning.message });
       await untilStopped(log, async (onFatal) => {
         const running = await up({ path: config, stateDir: state, log, onFatal });
-        process.stderr.write(`TokenLat serves ${running.url}${running.startedRedis ? ' (with a Redis of its own)' : ''}\n`);
+        process.stderr.write(
+          `TokenLat serves ${running.url}${running.startedRedis ? ' (with a Redis of its own)' : ''}\n`,
+        );
         return () => running.stop();
       });
     });

@@ -54,5 +54,5 @@ function detail(details: Json | undefined, name: string): Json | undefined {
 }
 
 function isCount(value: Json | undefined): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 31;
 }

@@ -1,4 +1,5 @@
 import type { Snapshot } from '../../core/snapshot.ts';
+import { STREAM_WINDOW } from '../clusters.ts';
 import { CONNECTION_BUFFER_BYTES, NO_PLAN_CLUSTER, PROCESSOR_CLUSTER } from '../names.ts';
 import { workerAddresses } from '../../config/worker-address.ts';
 import type { EnvoyConfig, Tree } from './config-dump.ts';
@@ -60,6 +61,20 @@ function checkProcessor(cluster: Tree, snapshot: Snapshot, report: Report): void
       'workers',
       `Cluster ${PROCESSOR_CLUSTER} has ${hosts.length} addresses; the server runs ${workers} workers.`,
       'Render again.',
+    );
+  const options = cluster
+    .get('typed_extension_protocol_options')
+    .get('envoy.extensions.upstreams.http.v3.HttpProtocolOptions');
+  const { value: window } = options
+    .get('explicit_http_config')
+    .get('http2_protocol_options')
+    .get('initial_stream_window_size');
+  if (typeof window !== 'number' || window < STREAM_WINDOW)
+    report(
+      'error',
+      'stream_window',
+      `Cluster ${PROCESSOR_CLUSTER} has a small HTTP/2 window: Envoy crashes when a large answer waits for our verdict.`,
+      `Set initial_stream_window_size: ${STREAM_WINDOW}.`,
     );
   const policy = cluster.get('lb_policy').text() || 'ROUND_ROBIN';
   if (workers > 1 && policy !== 'RING_HASH' && policy !== 'MAGLEV')

@@ -120,6 +120,13 @@ const FAULTS: readonly [code: string, change: (parts: Parts) => void][] = [
   ['outlier_detection', ({ clusters }) => (clusters[3].cluster.outlier_detection = {})],
   ['circuit_breaker', ({ clusters }) => delete clusters[2].cluster.circuit_breakers],
   ['workers', ({ clusters }) => clusters[0].cluster.load_assignment.endpoints[0].lb_endpoints.pop()],
+  [
+    'stream_window',
+    ({ clusters }) =>
+      (clusters[0].cluster.typed_extension_protocol_options[
+        'envoy.extensions.upstreams.http.v3.HttpProtocolOptions'
+      ].explicit_http_config.http2_protocol_options.initial_stream_window_size = 1_048_576),
+  ],
   ['affinity', ({ clusters }) => delete clusters[0].cluster.lb_policy],
   ['buffer_limit', ({ listener }) => (listener.per_connection_buffer_limit_bytes = 1 << 27)],
   ['admin_open', ({ dump }) => (dump.configs[0].bootstrap.admin.address.socket_address.address = '0.0.0.0')],

@@ -10,14 +10,17 @@ export interface EnhanceOptions {
   readonly filterOf?: (terms: readonly string[]) => TermFilter;
 }
 
+/** The station, and what a process does before its first request. */
+export interface Enhance extends Station<Arrived & Received, Enhanced> {
+  /** Builds the filter of a configuration ahead: with 10,000 terms that takes a quarter of a second. */
+  readonly prepare: (config: Snapshot) => void;
+}
+
 /**
  * Checks each text that a model would read against the deny list. Throws `content_filter` with `param` naming the part;
  * which term it was goes into the trail by index, never to the client.
  */
-export function createEnhance({ filterOf = createTermFilter }: EnhanceOptions = {}): Station<
-  Arrived & Received,
-  Enhanced
-> {
+export function createEnhance({ filterOf = createTermFilter }: EnhanceOptions = {}): Enhance {
   // One a generation; an old one goes with the last request that saw it.
   const filters = new WeakMap<Snapshot, TermFilter>();
 
@@ -39,7 +42,6 @@ export function createEnhance({ filterOf = createTermFilter }: EnhanceOptions = 
       const hit = filter.find(part.text);
       if (hit === null) continue;
       const reason = `term ${hit.term} in ${part.param} (${hit.disguise})`;
-      ctx.trail.note('enhance', 0, 'refused', reason);
       throw new GatewayError('content_filter', `The text in ${part.param} is not allowed by the content filter.`, {
         param: part.param,
         cause: new Error(reason),
@@ -49,5 +51,9 @@ export function createEnhance({ filterOf = createTermFilter }: EnhanceOptions = 
     return { note: { decision: 'clean', reason }, adds: { prompt: { verdict: 'clean' } } };
   }
 
-  return { name: 'enhance', run };
+  const prepare = (config: Snapshot): void => {
+    if (config.filter.enabled) filterFor(config);
+  };
+
+  return { name: 'enhance', run, prepare };
 }

@@ -1,0 +1,30 @@
+/** One run of the load generator. */
+export interface LoadJob {
+  readonly port: number;
+  /** The request from its first line to its last byte, in base64. */
+  readonly payload: string;
+  /** Connections of a closed loop; the most that an open loop may open. */
+  readonly connections: number;
+  /** Requests a second of an open loop; null for a closed loop. */
+  readonly rate: number | null;
+  readonly durationMs: number;
+}
+
+/** Milliseconds below which this share of the requests stayed. */
+export interface Percentiles {
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+}
+
+/** What came of it. */
+export interface LoadResult {
+  readonly requests: number;
+  /** Requests without a 200 answer. */
+  readonly failed: number;
+  readonly firstFailure: string | null;
+  readonly seconds: number;
+  readonly latencyMs: Percentiles;
+  /** Until the first byte of the body. */
+  readonly firstByteMs: Percentiles;
+}

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { HeaderList } from './http.ts';
+import { isPromise } from './maybe-promise.ts';
+
+test('fields are found by name in their order, doubles and odd names included', () => {
+  const list = new HeaderList([
+    ['a', '1'],
+    ['__proto__', 'p'],
+    ['a', '2'],
+    ['b', ''],
+  ]);
+  assert.equal(list.get('a'), '1');
+  assert.deepEqual(list.all('a'), ['1', '2']);
+  assert.equal(list.get('b'), '');
+  assert.equal(list.get('__proto__'), 'p');
+  assert.equal(list.get('constructor'), undefined);
+  assert.deepEqual(list.all('c'), []);
+  assert.deepEqual(list.names(), ['a', '__proto__', 'a', 'b']);
+  assert.equal([...list].length, 4);
+});
+
+test('a thenable counts as a promise, a value does not', () => {
+  assert.equal(isPromise(Promise.resolve(1)), true);
+  assert.equal(isPromise({ then: () => {} } as unknown as Promise<number>), true);
+  for (const value of [null, undefined, 0, '', { then: 1 }, () => {}]) assert.equal(isPromise<unknown>(value), false);
+});

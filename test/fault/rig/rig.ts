@@ -1,0 +1,216 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { freePorts } from '../../../scripts/demo/free-ports.ts';
+import type { Child } from '../../../src/app/child.ts';
+import { startEnvoy } from '../../../src/app/envoy-process.ts';
+import { load } from '../../../src/app/load.ts';
+import { waitUntil } from '../../../src/app/wait-until.ts';
+import type { LedgerEvent } from '../../../src/core/ledger-event.ts';
+import { BOOTSTRAP_FILE, renderEnvoy } from '../../../src/render/render-envoy.ts';
+import { writeFiles } from '../../../src/render/write-files.ts';
+import { createRedisStores } from '../../../src/store/redis/redis-stores.ts';
+import type { Stores } from '../../../src/store/stores.ts';
+import { silentLog, silentMetrics } from '../../../src/telemetry/silent.ts';
+import { signToken, TEST_ISSUER, TEST_SECRET } from '../../support/gateway.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { type CountingUpstream, startCountingUpstream } from './counting-upstream.ts';
+import { type Client, createClient } from './load.ts';
+import { type ServerChild, serverChild } from './server-child.ts';
+
+/** Known to the gateway alone: what comes to the upstream without it was not judged. */
+const CREDENTIAL = 'credential-that-only-the-gateway-sets';
+
+/** A limit so high that it never refuses, and counts all the same. */
+const DAILY_TOKENS = 900_000_000_000;
+
+export interface RigOptions {
+  /** Merged over the base at the top level. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly server?: Readonly<Record<string, unknown>>;
+  readonly workers?: number;
+  /** `tokenlat serve` processes behind one Envoy. */
+  readonly servers?: number;
+  readonly appendonly?: boolean;
+  readonly commandTimeout?: string;
+  /** Last changes to the files that Envoy reads, by name. */
+  readonly edit?: (files: Map<string, string>) => void;
+}
+
+/** Everything as processes of its own, so that each can be killed. */
+export interface Rig {
+  readonly dir: string;
+  readonly origin: string;
+  readonly admin: string;
+  readonly servers: readonly ServerChild[];
+  readonly redis: RedisServer;
+  readonly upstream: CountingUpstream;
+  readonly client: Client;
+  readonly token: string;
+  /** Straight to Redis, for reading. */
+  readonly stores: Stores;
+  readonly envoyPid: number;
+  /** All of the ledger. */
+  readonly ledger: () => Promise<readonly LedgerEvent[]>;
+  /** Tokens that the day's counter holds. */
+  readonly counted: () => Promise<number>;
+  readonly envoyStats: (filter: string) => Promise<Readonly<Record<string, number>>>;
+  readonly metric: (name: string, server?: number) => Promise<number>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts Redis, the counting upstream, the servers and Envoy. */
+export async function startRig(options: RigOptions = {}): Promise<Rig> {
+  const { workers = 1, servers: count = 1, appendonly = true, edit } = options;
+  const dir = mkdtempSync(join(tmpdir(), 'tl-f-'));
+  const [listen = 0, admin = 0, ...ops] = await freePorts(2 + count);
+  const redis = await startRedis({ appendonly });
+  const upstream = await startCountingUpstream(CREDENTIAL);
+  const servers = ops.map((opsPort, index) => {
+    const config = join(dir, `tokenlat-${index}.yaml`);
+    const sockets = join(dir, `s${index}`);
+    mkdirSync(sockets);
+    writeFileSync(config, configOf(options, { listen, admin, ops: opsPort, sockets, upstream: upstream.port, redis: redis.url, workers }));
+    return serverChild({ config, state: join(dir, `run${index}`), opsPort, logFile: join(dir, `server-${index}.log`) });
+  });
+  await Promise.all(servers.map((server) => server.start()));
+  const envoyDir = join(dir, 'envoy');
+  mkdirSync(envoyDir);
+  const { snapshot } = load(join(dir, 'tokenlat-0.yaml'));
+  const files = new Map(renderEnvoy(snapshot, { nodeId: 'fault', dir: envoyDir }).files);
+  if (count > 1) files.set('clusters.yaml', withServers(files.get('clusters.yaml') ?? '', dir, count));
+  edit?.(files);
+  writeFiles(envoyDir, files);
+  const envoy: Child = await startEnvoy({
+    config: join(envoyDir, BOOTSTRAP_FILE),
+    dir: envoyDir,
+    adminPort: admin,
+    concurrency: 2,
+    onExit: (reason) => process.stderr.write(`${reason}\n`),
+  });
+  const stores = createRedisStores({
+    redis: { url: redis.url, sentinel: null, cluster: null, commandTimeoutMs: 5000, keyPrefix: 'tl:' },
+    ledger: snapshot.ledger,
+    log: silentLog,
+    metrics: silentMetrics,
+  });
+  await stores.ready(5000);
+  const origin = `http://127.0.0.1:${listen}`;
+  const token = await signToken({ exp: Math.floor(Date.now() / 1000) + 3600 });
+  const client = createClient(origin, token);
+  return {
+    dir,
+    origin,
+    admin: `http://127.0.0.1:${admin}`,
+    servers,
+    redis,
+    upstream,
+    client,
+    token,
+    stores,
+    envoyPid: envoy.pid,
+    ledger: () => readLedger(stores),
+    async counted() {
+      const window = { kind: 'calendar', unit: 'day' } as const;
+      const [state] = await stores.quota.peek('acme', [{ scope: 'tenant', unit: 'tokens', window, limit: DAILY_TOKENS }]);
+      return DAILY_TOKENS - (state?.remaining ?? DAILY_TOKENS);
+    },
+    envoyStats: (filter) => envoyStats(admin, filter),
+    metric: (name, server = 0) => metric(servers[server]?.ops ?? '', name),
+    async stop() {
+      client.close();
+      await envoy.stop();
+      await Promise.all(servers.map((server) => server.kill()));
+      await stores.close();
+      await upstream.close();
+      await redis.stop();
+      if (process.env['TOKENLAT_KEEP'] === undefined) rmSync(dir, { recursive: true, force: true });
+      else process.stderr.write(`kept ${dir}\n`);
+    },
+  };
+}
+
+interface Places {
+  readonly listen: number;
+  readonly admin: number;
+  readonly ops: number;
+  readonly sockets: string;
+  readonly upstream: number;
+  readonly redis: string;
+  readonly workers: number;
+}
+
+function configOf({ config = {}, server = {}, commandTimeout = '200ms' }: RigOptions, places: Places): string {
+  const { listen, admin, ops, sockets, upstream, redis, workers } = places;
+  return stringify({
+    version: 1,
+    listen: { address: '127.0.0.1', port: listen, admin_port: admin },
+    server: { workers, socket_dir: sockets, ops: { address: '127.0.0.1', port: ops }, message_timeout: '2s', ...server },
+    redis: { url: redis, command_timeout: commandTimeout },
+    auth: { issuers: [{ issuer: TEST_ISSUER, algorithms: ['HS256'], secret: TEST_SECRET }] },
+    backends: [
+      {
+        name: 'counting',
+        dialect: 'openai',
+        endpoints: [{ url: `http://127.0.0.1:${upstream}/v1` }],
+        credentials: { header: 'authorization', value: `Bearer ${CREDENTIAL}` },
+      },
+    ],
+    models: [{ name: 'chaos', deployments: [{ backend: 'counting', model: 'm', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }] }],
+    tenants: [{ name: 'acme', limits: { tokens_per_day: DAILY_TOKENS } }],
+    ledger: { lease: '3s', on_crash: 'charge' },
+    ...config,
+  });
+}
+
+/** Puts the workers of every server into the one cluster that Envoy knows. */
+function withServers(clusters: string, dir: string, count: number): string {
+  const first = join(dir, 's0', 'worker-0.sock');
+  const lines = clusters.split('\n');
+  const at = lines.findIndex((line) => line.includes(first));
+  const begin = lines.slice(0, at + 1).findLastIndex((line) => line.trimStart().startsWith('- endpoint'));
+  const block = lines.slice(begin, at + 1);
+  const others = Array.from({ length: count - 1 }, (_, index) =>
+    block.map((line) => line.replace(first, join(dir, `s${index + 1}`, 'worker-0.sock'))),
+  );
+  return [...lines.slice(0, at + 1), ...others.flat(), ...lines.slice(at + 1)].join('\n');
+}
+
+async function readLedger(stores: Stores): Promise<readonly LedgerEvent[]> {
+  const events: LedgerEvent[] = [];
+  for (let after: string | null = null; ; ) {
+    const part: Awaited<ReturnType<Stores['ledger']['read']>> = await stores.ledger.read('acme', after, 1000);
+    events.push(...part.map(({ event }) => event));
+    const last = part.at(-1);
+    if (last === undefined) return events;
+    after = last.id;
+  }
+}
+
+async function envoyStats(admin: number, filter: string): Promise<Readonly<Record<string, number>>> {
+  const response = await fetch(`http://127.0.0.1:${admin}/stats?filter=${encodeURIComponent(filter)}`);
+  const lines = (await response.text()).split('\n').filter((line) => /: \d+$/.test(line));
+  return Object.fromEntries(lines.map((line) => [line.slice(0, line.lastIndexOf(':')), Number(line.slice(line.lastIndexOf(':') + 1))]));
+}
+
+/** Sum of the samples whose line begins with `name`. */
+async function metric(ops: string, name: string): Promise<number> {
+  const text = await (await fetch(`${ops}/metrics`)).text();
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith(name))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+}
+
+/** Waits until no reservation is open; gives how many milliseconds that took, or null after `timeoutMs`. */
+export async function untilSettled(rig: Pick<Rig, 'stores'>, timeoutMs: number): Promise<number | null> {
+  const began = performance.now();
+  const isDone = await waitUntil(async () => (await rig.stores.ledger.open()) === 0, { timeoutMs, everyMs: 100 });
+  return isDone ? performance.now() - began : null;
+}
+
+/** Text of the server's own log. */
+export function serverLog(rig: Rig, index = 0): string {
+  return readFileSync(join(rig.dir, `server-${index}.log`), 'utf8');
+}

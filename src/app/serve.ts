@@ -14,6 +14,8 @@ export interface ServeOptions {
   readonly loaded: LoadedConfig;
   readonly runDir: string;
   readonly log: Log;
+  /** Where worker processes write their lines; standard output when left out. */
+  readonly logFile?: string;
 }
 
 /** The whole server: its workers and the listener for operators. */
@@ -25,14 +27,14 @@ export interface Served {
 export type Workers = Pick<Worker, 'drain'> & { reports(): ReturnType<WorkerPool['reports']> };
 
 /** Starts the workers, then the operators' listener. Throws `StartupError` with what to do. */
-export async function serve({ loaded, runDir, log }: ServeOptions): Promise<Served> {
+export async function serve({ loaded, runDir, log, logFile }: ServeOptions): Promise<Served> {
   const { server } = loaded.snapshot;
   await requireFreePort(server.ops.address, server.ops.port, 'server.ops.port');
   mkdirSync(runDir, { recursive: true, mode: 0o700 });
   for (const address of workerAddresses(server)) {
     if (address.kind === 'unix') mkdirSync(dirname(address.path), { recursive: true });
   }
-  const workers = server.workers === 1 ? await single(loaded, runDir, log) : await pool(loaded, runDir, log);
+  const workers = server.workers === 1 ? await single(loaded, runDir, log) : await pool(loaded, runDir, log, logFile);
   let draining = false;
   const ops = await createOpsServer({
     address: server.ops.address,
@@ -71,8 +73,8 @@ async function single(loaded: LoadedConfig, runDir: string, log: Log): Promise<W
   return { drain: () => worker.drain(), reports: async () => [await worker.report()] };
 }
 
-async function pool(loaded: LoadedConfig, runDir: string, log: Log): Promise<Workers> {
-  const workers = new WorkerPool({ path: loaded.path, count: loaded.snapshot.server.workers, runDir, log });
+async function pool(loaded: LoadedConfig, runDir: string, log: Log, logFile = ''): Promise<Workers> {
+  const workers = new WorkerPool({ path: loaded.path, count: loaded.snapshot.server.workers, runDir, log, logFile });
   await workers.start();
   return workers;
 }

@@ -18,6 +18,8 @@ export interface UpOptions {
   /** Where everything that runs keeps its files. */
   readonly stateDir: string;
   readonly log: Log;
+  /** Where worker processes write their lines; standard output when left out. */
+  readonly logFile?: string;
   /** A part that we started has died: nothing works without it. */
   readonly onFatal: (reason: string) => void;
 }
@@ -31,7 +33,7 @@ export interface Up {
 }
 
 /** Everything for one machine: Redis if the configuration names none, the server, Envoy. Throws `StartupError`. */
-export async function up({ path, stateDir, log, onFatal }: UpOptions): Promise<Up> {
+export async function up({ path, stateDir, log, logFile, onFatal }: UpOptions): Promise<Up> {
   const dir = resolve(stateDir);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   findEnvoy();
@@ -50,7 +52,12 @@ export async function up({ path, stateDir, log, onFatal }: UpOptions): Promise<U
       process.env[LOCAL_REDIS_VARIABLE] = redis.url;
     }
     const loaded = load(path);
-    const served = await serve({ loaded, runDir: join(dir, 'run'), log });
+    const served = await serve({
+      loaded,
+      runDir: join(dir, 'run'),
+      log,
+      ...(logFile === undefined ? {} : { logFile }),
+    });
     stops.push(() => served.stop());
     const envoyDir = join(dir, 'envoy');
     const envoy = await startRendered(loaded, envoyDir, log, onFatal, stops);

@@ -4,10 +4,14 @@ import { load } from './load.ts';
 import { startWorker, type Worker } from './worker.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
-/** Entry of a worker process: `worker-main CONFIG INDEX RUNDIR`, with a channel to the primary. */
-async function main([path = '', index = '', runDir = '']: readonly string[]): Promise<void> {
+/** Entry of a worker process: `worker-main CONFIG INDEX RUNDIR [LOGFILE]`, with a channel to the primary. */
+async function main([path = '', index = '', runDir = '', logFile = '']: readonly string[]): Promise<void> {
   const loaded = load(path);
-  const log = createLog({ level: loaded.snapshot.telemetry.logLevel, base: { worker: Number(index) } });
+  const log = createLog({
+    level: loaded.snapshot.telemetry.logLevel,
+    base: { worker: Number(index) },
+    ...(logFile === '' ? {} : { destination: logFile }),
+  });
   const worker = await startWorker({ loaded, index: Number(index), runDir, log });
   const leave = once(worker);
   guardProcess(log, leave);

@@ -9,6 +9,8 @@ export interface WorkerPoolOptions {
   readonly count: number;
   readonly runDir: string;
   readonly log: Log;
+  /** File for the workers' own lines; empty = standard output. */
+  readonly logFile: string;
 }
 
 const REPORT_MS = 1000;
@@ -73,9 +75,9 @@ export class WorkerPool {
   }
 
   #fork(index: number, patience: number): Promise<void> {
-    const { path, runDir, log } = this.#options;
+    const { path, runDir, log, logFile } = this.#options;
     const entry = import.meta.url.replace(/worker-pool\.(ts|js)$/, 'worker-main.$1');
-    const child = fork(fileURLToPath(entry), [path, String(index), runDir]);
+    const child = fork(fileURLToPath(entry), [path, String(index), runDir, logFile]);
     this.#children.set(index, child);
     return new Promise((resolve, reject) => {
       let serving = false;

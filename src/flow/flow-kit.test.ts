@@ -274,7 +274,13 @@ const GIVES: Behaviour = {
   'enhance.run': () => ({ prompt: { verdict: 'clean' } }),
 };
 
-export function bench({ behave = {}, deployments = [deploymentOf('a')], config = {}, start = 0, mayWatchBody = true }: BenchOptions = {}): Bench {
+export function bench({
+  behave = {},
+  deployments = [deploymentOf('a')],
+  config = {},
+  start = 0,
+  mayWatchBody = true,
+}: BenchOptions = {}): Bench {
   const calls: string[] = [];
   const endings: Ending[] = [];
   const anomalies: string[] = [];
@@ -370,7 +376,9 @@ export function responded(reply: RequestReply | Pushed | undefined): LocalRespon
 
 type Sent = Extract<ResponseReply, { kind: 'send' }>;
 
-export function sent(reply: Pushed | ResponseReply | undefined): Sent & { readonly text: string; header(name: string): string | undefined } {
+export function sent(
+  reply: Pushed | ResponseReply | undefined,
+): Sent & { readonly text: string; header(name: string): string | undefined } {
   assert.equal(reply?.kind, 'send', JSON.stringify(reply));
   return {
     ...reply,

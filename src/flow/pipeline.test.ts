@@ -39,6 +39,9 @@ test('a wrong order does not compile', () => {
   // @ts-expect-error the station must give what it says that it adds
   const forgetful: Station<Arrived, Authenticated> = { name: 'authenticate', run: () => ({ note, adds: {} }) };
   // @ts-expect-error a run may read only what is there by its turn
-  const greedy: Station<Arrived, object> = { name: 'authenticate', run: (ctx: RequestContext) => ({ note, adds: { ...ctx.decision } }) };
+  const greedy: Station<Arrived, object> = {
+    name: 'authenticate',
+    run: (ctx: RequestContext) => ({ note, adds: { ...ctx.decision } }),
+  };
   assert.ok(forgetful.run !== undefined && greedy.run !== undefined);
 });

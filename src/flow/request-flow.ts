@@ -5,9 +5,11 @@ import type { RequestExchange, RequestPort, RequestReply, ResponseReply, Watch }
 import type { LocalResponse, RequestHead, ResponseHead } from '../core/http.ts';
 import { isPromise, type MaybePromise } from '../core/maybe-promise.ts';
 import type { Snapshot } from '../core/snapshot.ts';
+import { Alarm } from './alarm.ts';
 import type { Answer } from './answer.ts';
 import { arrive, shownIdOf } from './arrival.ts';
 import { AttemptFlow, type AttemptOwner } from './attempt-flow.ts';
+import { BodyBuffer } from './body-buffer.ts';
 import { Closing, type ClosingHow } from './closing.ts';
 import { type Target, targetOf } from './endpoints.ts';
 import type { FlowOptions } from './flow-options.ts';
@@ -32,8 +34,8 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
   readonly #port: RequestPort;
   readonly #abort = new AbortController();
   readonly #config: Snapshot;
-  readonly #chunks: Buffer[] = [];
-  #size = 0;
+  readonly #body: BodyBuffer;
+  readonly #alarm = new Alarm();
   #head: RequestHead | null = null;
   #target: Target | null = null;
   #ctx: GrowingContext | null = null;
@@ -41,7 +43,6 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
   #plan: Plan | null = null;
   #watch: Watch = 'none';
   #answer: Answer | null = null;
-  #timer: NodeJS.Timeout | null = null;
   #closing: Closing | null = null;
   #lingering: Answer['lingering'] = null;
   /** We have answered in place of the upstream, or the answer has ended: what still comes is not for us. */
@@ -51,6 +52,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
     this.#options = options;
     this.#port = port;
     this.#config = options.config();
+    this.#body = new BodyBuffer(this.#config.limits.bodyBytes);
   }
 
   // ── request side ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -67,12 +69,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
   readonly onRequestBody = (chunk: Buffer, end: boolean): MaybePromise<RequestReply> => {
     if (this.#over) return HOLD;
     return this.#guard(() => {
-      this.#size += chunk.length;
-      const limit = this.#config.limits.bodyBytes;
-      if (this.#size > limit) {
-        throw new GatewayError('request_too_large', `The request body is larger than the limit of ${limit} bytes.`);
-      }
-      if (chunk.length > 0) this.#chunks.push(chunk);
+      this.#body.add(chunk);
       return end ? this.#whole() : HOLD;
     });
   };
@@ -94,7 +91,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
     this.#closing = new Closing(this.#options, ctx);
     live.add(ctx.id, this);
     metrics.streams('request', 1);
-    this.#timer = setTimeout(this.#onDeadline, Math.max(1, ctx.deadline - clock.now()));
+    this.#alarm.set(ctx.deadline - clock.now(), this.#onDeadline);
     this.#headWalk = walkHead(this.#options.stations, ctx);
   }
 
@@ -119,7 +116,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
     if (this.#over) return HOLD;
     if (target !== null && target.kind !== 'model') return this.#respond(this.#options.services(ctx, target));
     const began = performance.now();
-    ctx.request = this.#options.client.parse(ctx.head, this.#body());
+    ctx.request = this.#options.client.parse(ctx.head, this.#body.whole());
     ctx.trail.note('adapt', microsSince(began), 'parsed', `${ctx.request.promptTokens} prompt tokens estimated`);
     const walked = walkRequest(this.#options.stations, ctx);
     return isPromise(walked) ? walked.then((response) => this.#decided(response)) : this.#decided(walked);
@@ -142,8 +139,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
     const allowed = ctx.decision?.route.timeoutMs ?? null;
     if (allowed === null || ctx.startedAt + allowed >= ctx.deadline) return;
     ctx.deadline = ctx.startedAt + allowed;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#onDeadline, Math.max(1, ctx.deadline - this.#options.clock.now()));
+    this.#alarm.set(ctx.deadline - this.#options.clock.now(), this.#onDeadline);
   }
 
   // ── attempts ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -242,14 +238,10 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
   #linger(state: Answer['lingering']): void {
     if (this.#over || state === this.#lingering || state === null) return;
     this.#lingering = state;
-    if (this.#timer !== null) clearTimeout(this.#timer);
     const left = this.#context().deadline - this.#options.clock.now();
-    this.#timer = setTimeout(
-      () => {
-        if (!this.#over && this.#answer !== null) this.#port.push(this.#answer.close());
-      },
-      Math.max(1, Math.min(LINGER_MS[state], left)),
-    );
+    this.#alarm.set(Math.min(LINGER_MS[state], left), () => {
+      if (!this.#over && this.#answer !== null) this.#port.push(this.#answer.close());
+    });
   }
 
   /** The stream is over before the answer: the client left, or the upstream broke. Envoy's access log knows. */
@@ -260,8 +252,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
       return;
     }
     this.#closing?.stopClock();
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#endAs('client'), VERDICT_MS);
+    this.#alarm.set(VERDICT_MS, () => this.#endAs('client'));
   };
 
   /** Envoy says that the upstream broke in the middle of this answer. */
@@ -282,8 +273,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
   readonly #end = (how: ClosingHow): ReturnType<Closing['end']> => {
     if (this.#over) return undefined;
     this.#over = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#alarm.clear();
     if (this.#ctx !== null) {
       this.#options.metrics.streams('request', -1);
       this.#options.live.remove(this.#ctx.id);
@@ -347,10 +337,5 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
   #context(): GrowingContext {
     if (this.#ctx === null) throw new GatewayError('internal_error', 'A message came before the request head.');
     return this.#ctx;
-  }
-
-  #body(): Buffer {
-    const [first] = this.#chunks;
-    return this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
   }
 }

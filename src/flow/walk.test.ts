@@ -34,12 +34,28 @@ test('stations that answer at once are passed in one turn', () => {
   const stations = STATION_NAMES.map((name) => stationOf(name, 'sync', calls));
   const result = walkRequest(stations, ctx);
   assert.equal(result, null);
-  assert.deepEqual(calls, STATION_NAMES.map((name, index) => `${name} saw ${index}`));
-  assert.deepEqual(ctx.trail.stations().map((record) => record.station), STATION_NAMES);
+  assert.deepEqual(
+    calls,
+    STATION_NAMES.map((name, index) => `${name} saw ${index}`),
+  );
+  assert.deepEqual(
+    ctx.trail.stations().map((record) => record.station),
+    STATION_NAMES,
+  );
 });
 
 test('any mix of waiting, passing, refusing and answering goes as its words say', async () => {
-  const how = fc.constantFrom<How[]>('sync', 'sync', 'async', 'async', 'none', 'throw', 'reject', 'respond', 'respond later');
+  const how = fc.constantFrom<How[]>(
+    'sync',
+    'sync',
+    'async',
+    'async',
+    'none',
+    'throw',
+    'reject',
+    'respond',
+    'respond later',
+  );
   await fc.assert(
     fc.asyncProperty(fc.tuple(how, how, how, how, how, how), async (hows) => {
       const calls: string[] = [];
@@ -50,7 +66,10 @@ test('any mix of waiting, passing, refusing and answering goes as its words say'
       let outcome: unknown;
       try {
         const walked = walkRequest(stations, ctx);
-        assert.equal(isPromise(walked), reached.some((each) => each === 'async' || each === 'reject' || each === 'respond later'));
+        assert.equal(
+          isPromise(walked),
+          reached.some((each) => each === 'async' || each === 'reject' || each === 'respond later'),
+        );
         outcome = await walked;
       } catch (reason) {
         outcome = reason;
@@ -61,7 +80,8 @@ test('any mix of waiting, passing, refusing and answering goes as its words say'
       else if (ending.startsWith('respond')) assert.equal(outcome, RESPONSE);
       else assert.equal((outcome as GatewayError).code, ending === 'throw' ? 'internal_error' : 'no_candidate');
       const record = ctx.trail.stations().at(-1);
-      if (ending?.startsWith('respond')) assert.deepEqual([record?.decision, record?.reason], ['answered', 'status 204']);
+      if (ending?.startsWith('respond'))
+        assert.deepEqual([record?.decision, record?.reason], ['answered', 'status 204']);
       if (ending === 'throw') assert.deepEqual([record?.decision, record?.reason], ['refused', 'internal_error']);
     }),
     { numRuns: 200 },
@@ -125,7 +145,8 @@ test('every finish runs once in reverse order, whatever became of the others', a
       });
       await walkFinish(stations, contextOf(), ending, (station) => faults.push(station));
       const reversed = STATION_NAMES.toReversed();
-      const hadTo = (...which: string[]) => reversed.filter((name) => which.includes(hows[STATION_NAMES.indexOf(name)]!));
+      const hadTo = (...which: string[]) =>
+        reversed.filter((name) => which.includes(hows[STATION_NAMES.indexOf(name)]!));
       assert.deepEqual(calls, hadTo('sync', 'async', 'throw', 'reject'));
       assert.deepEqual(faults, hadTo('throw', 'reject'));
     }),

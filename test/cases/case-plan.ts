@@ -23,6 +23,9 @@ const NOTES: Readonly<Record<string, ConfigPart>> = {
   'per-connection buffer limit 32768 on purpose': { limits: { body: '32KiB' } },
 };
 
+/** A prompt of that size must not fail for the context that a deployment has by default. */
+const LONG_PROMPTS = 'limits above 2 MiB';
+
 /** `on_redis_error` in our words. A local fallback does not exist here. */
 export const STORE_ERROR_POLICIES = { open: 'allow', closed: 'deny' } as const;
 export type StoreErrorPolicy = keyof typeof STORE_ERROR_POLICIES;
@@ -74,7 +77,7 @@ function modelsOf(hint: ConfigHint, backends: readonly HintBackend[]): ConfigPar
     name,
     deployments: backends
       .filter(({ serves }) => serves.includes(name))
-      .map((backend) => deploymentOf(backend, hint.limits, backend.upstream_model)),
+      .map((backend) => deploymentOf(backend, hint, backend.upstream_model)),
   }));
   // A list of backends by priority: each is a model of its own here, so that records name what really served.
   const routes = [...routed].map(([name, { priority }]) => {
@@ -83,7 +86,7 @@ function modelsOf(hint: ConfigHint, backends: readonly HintBackend[]): ConfigPar
   });
   const routedModels = [...new Set([...routed.values()].flatMap(({ priority }) => priority))].map((name) => ({
     name: upstreamModel(backends, name),
-    deployments: backends.filter((one) => one.name === name).map((backend) => deploymentOf(backend, hint.limits)),
+    deployments: backends.filter((one) => one.name === name).map((backend) => deploymentOf(backend, hint)),
   }));
   const retries = [...routed.values()].map(({ max_attempts: most = 3 }) => most - 1);
   return {
@@ -98,7 +101,7 @@ function upstreamModel(backends: readonly HintBackend[], name: string): string {
   return model;
 }
 
-function deploymentOf(backend: HintBackend, limits: HintLimits | undefined, model?: string): ConfigPart {
+function deploymentOf(backend: HintBackend, { limits, note }: ConfigHint, model?: string): ConfigPart {
   const price = backend.price_per_m;
   return {
     backend: backend.name,
@@ -113,6 +116,7 @@ function deploymentOf(backend: HintBackend, limits: HintLimits | undefined, mode
           },
         }),
     ...(limits?.max_parallel === undefined ? {} : { limits: { concurrency: limits.max_parallel } }),
+    ...(note === LONG_PROMPTS ? { profile: { context: 1_000_000 } } : {}),
     // Tokens are always reserved here; next to nothing for the answer comes closest to no reservation.
     ...(limits?.reserve === false ? { profile: { default_max_tokens: 1 } } : {}),
   };

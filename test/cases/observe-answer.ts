@@ -39,7 +39,7 @@ export function answerView(answer: RawAnswer): View {
     raw: () => raw,
     body: () => parsed(raw),
     sse: () => streamView(events()),
-    assembled: () => assembledView(jsonOf(events()) as readonly Chunk[]),
+    assembled: () => assembledView(jsonOf(events())),
     interim: () => answer.interim.map(({ status }) => status),
     interim_ms: () => (answer.interim[0] === undefined ? MISSING : answer.interim[0].at - answer.sentAt),
     elapsed_ms: () => answer.endedAt - answer.sentAt,

@@ -20,6 +20,7 @@ export function bookingView(event: LedgerEvent): View {
 export function ledgerView(events: readonly LedgerEvent[]): View {
   const billed = events.filter(({ chargedTo }) => chargedTo === 'tenant');
   const views = billed.map((event) => bookingView(event));
+  const counts = named('ledger', { count: () => billed.length, billed_count: () => billed.length });
   return {
     isView: true,
     items: views,
@@ -29,6 +30,6 @@ export function ledgerView(events: readonly LedgerEvent[]): View {
       const event = events.find((one) => one.backend === backend);
       return event === undefined ? MISSING : bookingView(event);
     },
-    get: named('ledger', { count: () => billed.length, billed_count: () => billed.length }).get,
+    get: (name) => counts.get(name),
   };
 }

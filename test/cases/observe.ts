@@ -7,7 +7,7 @@ import { bookingView, ledgerView } from './observe-ledger.ts';
 import { answerOf, type UpstreamCall, upstreamView } from './observe-upstream.ts';
 import { type CaseStep, isScript } from './report.ts';
 import type { RawAnswer, RawRequestOptions } from './send-request.ts';
-import { anyName, headersView, Many, MISSING, named, UnknownPath, type View } from './view.ts';
+import { anyName, headersView, isView, Many, MISSING, named, UnknownPath, type View } from './view.ts';
 
 /** A request of a step and what came back. */
 export interface Exchange {
@@ -40,7 +40,10 @@ const ROOT = new URL('../../', import.meta.url).pathname;
 export function observationOf(record: CaseRecord): View {
   const steps = record.steps.map((step) => (step === null ? MISSING : stepView(step, record.ledger)));
   const ran = steps.filter((step) => step !== MISSING);
-  const first = (name: string) => (): unknown => (steps[0] === MISSING || steps[0] === undefined ? MISSING : (steps[0] as View).get(name));
+  const first = (name: string) => (): unknown => {
+    const [step] = steps;
+    return isView(step) ? step.get(name) : MISSING;
+  };
   const all = record.steps.flatMap((step) => step?.calls ?? []);
   return named('the observation', {
     client: first('client'),

@@ -44,22 +44,14 @@ function follow(value: unknown, segments: readonly Segment[]): unknown {
   if (segment === undefined) return value;
   if (value instanceof Many) return flat(value.values.map((one) => follow(one, segments)));
   if (value === MISSING || value === ABSENT) return value;
-  switch (segment.kind) {
-    case 'name':
-      return follow(member(value, segment.name), rest);
-    case 'key':
-      return follow(element(value, segment.key), rest);
-    case 'all':
-      return eachOf(listOf(value), rest);
-    case 'range': {
-      const { from, to } = segment;
-      const keys = Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
-      return eachOf(
-        keys.map((key) => element(value, key)),
-        rest,
-      );
-    }
-  }
+  if (segment.kind === 'name') return follow(member(value, segment.name), rest);
+  if (segment.kind === 'key') return follow(element(value, segment.key), rest);
+  if (segment.kind === 'all') return eachOf(listOf(value), rest);
+  const keys = Array.from({ length: segment.to - segment.from + 1 }, (_, index) => String(segment.from + index));
+  return eachOf(
+    keys.map((key) => element(value, key)),
+    rest,
+  );
 }
 
 /** A list that is not there is one absent value, not none: `[*]` must not pass because nothing came. */

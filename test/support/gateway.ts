@@ -78,6 +78,7 @@ export async function startGateway({ config, workers = 1, files = {} }: GatewayO
     path: configPath,
     stateDir: dir,
     log: createLog({ level: 'debug', destination: logFile }),
+    logFile,
     onFatal: (reason) => fatal.push(reason),
   });
   const stores = await openReading(configPath, dir);

@@ -1,4 +1,4 @@
-import type { Path, Problem } from '../problem.ts';
+import type { Path } from '../problem.ts';
 import type { FileReader } from '../references.ts';
 import type { ConfigDocument } from '../schema/document.ts';
 
@@ -14,6 +14,3 @@ export interface CheckContext {
   readonly problem: (path: Path, message: string, offset?: number) => void;
   readonly warn: (path: Path, message: string) => void;
 }
-
-/** How findings are placed in the file. */
-export type Place = (path: Path, message: string, offset?: number) => Problem;

@@ -44,11 +44,11 @@ interface Booking {
 
 const NOTHING: Amounts = { requests: 0, tokens: 0 };
 
-/** What the request really took. A request that reached no model took its turn, but no tokens. */
+/** What the request really took. One that we refused after its admission leaves all counters as they were. */
 function actualAmounts(booking: Booking | undefined, ending: Ending): Amounts {
   if (booking === undefined || booking.verdict === null || booking.verdict.kind === 'denied') return NOTHING;
   const reached = ending.kind === 'complete' || ending.attempts.length > 0;
-  return { requests: 1, tokens: reached ? totalTokens(ending.usage) : 0 };
+  return reached ? { requests: 1, tokens: totalTokens(ending.usage) } : NOTHING;
 }
 
 function applyStoreRule(ctx: RequestContext): void {

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { waitUntil } from '../../../src/app/wait-until.ts';
+import { type Shot, startLoad } from '../rig/load.ts';
+import { startRig } from '../rig/rig.ts';
+import { atMost, exactly, told, type Verdict, verdict } from '../rig/verdict.ts';
+import { describe } from './kill-server.ts';
+
+/** How long after a kill a new request may still fail. */
+const GRACE_MS = 1000;
+
+/** P06: one of two workers is killed again and again; the other serves. */
+export async function killWorker({ kills }: { readonly kills: number }): Promise<readonly Verdict[]> {
+  const rig = await startRig({ workers: 2 });
+  try {
+    const [server] = rig.servers;
+    if (server === undefined) throw new Error('no server');
+    const load = startLoad({ client: rig.client, perSecond: 50, name: 'worker' });
+    await sleep(500);
+    const killed: number[] = [];
+    const back: number[] = [];
+    for (let kill = 0; kill < kills; kill += 1) {
+      const pids = server.workers();
+      const victim = pids[kill % 2];
+      if (pids.length !== 2 || victim === undefined) throw new Error(`${pids.length} workers`);
+      process.kill(victim, 'SIGKILL');
+      killed.push(performance.now());
+      await waitUntil(async () => server.workers().length === 2 && !server.workers().includes(victim), { timeoutMs: 5000 });
+      await waitUntil(async () => (await fetch(`${server.ops}/readyz`)).ok, { timeoutMs: 5000 });
+      back.push(performance.now() - (killed.at(-1) ?? 0));
+      await sleep(2500);
+    }
+    const shots = await load.stop();
+    return [judge(shots, killed, back, rig.upstream.unjudged())];
+  } finally {
+    await rig.stop();
+  }
+}
+
+function judge(shots: readonly Shot[], killed: readonly number[], back: readonly number[], unjudged: number): Verdict {
+  const failed = shots.filter(({ complete }) => !complete);
+  const sinceKill = (shot: Shot): number => shot.startedAt - (killed.findLast((at) => at <= shot.startedAt) ?? Infinity);
+  const after = failed.filter((shot) => sinceKill(shot) >= 0);
+  const late = after.filter((shot) => sinceKill(shot) > GRACE_MS);
+  const [first] = late;
+  return verdict('P06 one of two workers gone', [
+    told('requests', shots.length),
+    told('kills', killed.length),
+    exactly('upstream requests without our verdict', unjudged, 0),
+    told('failed that were under way', failed.length - after.length),
+    told('failed that were sent later', after.length),
+    atMost('last failure after a kill', Math.max(0, ...after.map(sinceKill)), GRACE_MS, ' ms'),
+    ...(first === undefined ? [] : [told('late one', describe(first))]),
+    atMost('both workers again', Math.max(...back), 3000, ' ms'),
+  ]);
+}

@@ -2,6 +2,7 @@
  * The floor under any ext_proc server on grpc-js: `echo-main SOCKET`. It gives the messages that TokenLat gives, in the same
  * order and of the same bytes, and does nothing else: no decoding, no decision, no encoding.
  */
+import { rmSync } from 'node:fs';
 import { Server, ServerCredentials, type ServerDuplexStream, type ServiceDefinition } from '@grpc/grpc-js';
 import { withRaisedResetLimits } from '../src/extproc/reset-limits.ts';
 import { HEALTH } from '../src/extproc/service.ts';
@@ -131,6 +132,8 @@ process.on('message', (message: { kind: 'load'; sets: CannedSet } | { kind: 'use
 });
 process.once('disconnect', () => process.exit());
 
+// The recorder has left it.
+rmSync(socket, { force: true });
 await withRaisedResetLimits(
   () =>
     new Promise<void>((resolve, reject) => {

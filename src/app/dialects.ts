@@ -1,5 +1,8 @@
 import type { Endpoint } from '../core/chat-request.ts';
 import { createDialects as registry, type Dialects as Registered } from '../dialects/index.ts';
+import type { Backend } from '../core/snapshot.ts';
+import { createVllmGenerate } from '../dialects/vllm-generate/dialect.ts';
+import { readGenerateOptions } from '../dialects/vllm-generate/options.ts';
 import { estimateTokens } from '../lib/token-estimate/estimate-tokens.ts';
 
 /** The dialects of this build, and what each can serve. */
@@ -7,9 +10,6 @@ export interface Dialects extends Registered {
   readonly names: readonly string[];
   readonly supports: (dialect: string, endpoint: Endpoint) => boolean;
 }
-
-/** Dialects that have no embeddings. */
-const TEXT_ONLY = new Set(['vllm-generate']);
 
 /** `templates`: folder with the operator's own chat templates. */
 export function createDialects({ templates }: { readonly templates: string | null }): Dialects {
@@ -21,5 +21,29 @@ export function createDialects({ templates }: { readonly templates: string | nul
   };
 }
 
+const VLLM_GENERATE = 'vllm-generate';
+
+/** Dialects that have no embeddings. */
+const TEXT_ONLY = new Set([VLLM_GENERATE]);
+
 /** What `backend.dialect` may say in a configuration. */
 export const DIALECT_NAMES: readonly string[] = createDialects({ templates: null }).names;
+
+const TEMPLATE_NAMES = createVllmGenerate({ estimateTokens }).templateNames;
+
+/** What is wrong with a backend's `options`, for a configuration check; null when nothing is. */
+export function checkOptions(dialect: string, options: Backend['options']): string | null {
+  if (dialect !== VLLM_GENERATE) return null;
+  try {
+    readGenerateOptions(options);
+    return null;
+  } catch (reason) {
+    const cause = reason instanceof Error && reason.cause instanceof Error ? reason.cause : reason;
+    return cause instanceof Error ? cause.message : String(cause);
+  }
+}
+
+/** Names that `chat_template` may have for a dialect; null where the backend renders prompts itself. */
+export function chatTemplates(dialect: string): readonly string[] | null {
+  return dialect === VLLM_GENERATE ? TEMPLATE_NAMES : null;
+}

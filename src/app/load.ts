@@ -3,7 +3,7 @@ import { loadConfig } from '../config/load-config.ts';
 import { formatProblems, type Problem } from '../config/problem.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import { compileMatch } from '../stations/route/compile-match.ts';
-import { DIALECT_NAMES } from './dialects.ts';
+import { chatTemplates, checkOptions, DIALECT_NAMES } from './dialects.ts';
 
 /** A configuration that is fit to run. */
 export interface LoadedConfig {
@@ -26,15 +26,18 @@ export class ConfigError extends Error {
 }
 
 /** Says what is wrong with a CEL expression; `null` when nothing is. */
-export function checkMatch(source: string): { readonly message: string; readonly offset: number } | null {
+function checkMatch(source: string): { readonly message: string; readonly offset: number } | null {
   const compiled = compileMatch(source);
   return 'error' in compiled ? { message: compiled.error, offset: compiled.position } : null;
 }
 
+/** What the rest of the program knows of words in a configuration. */
+export const CONFIG_CHECKS = { checkMatch, dialects: DIALECT_NAMES, checkOptions, chatTemplates } as const;
+
 /** Reads the configuration at `path`. Throws `ConfigError`. */
 export function load(path: string): LoadedConfig {
   const full = resolve(path);
-  const result = loadConfig({ path: full, checkMatch, dialects: DIALECT_NAMES, generation: 1 });
+  const result = loadConfig({ path: full, ...CONFIG_CHECKS, generation: 1 });
   if (!result.ok) throw new ConfigError(result.problems, result.files);
   return { path: full, snapshot: result.snapshot, warnings: result.warnings, files: result.files };
 }

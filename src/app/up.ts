@@ -6,8 +6,7 @@ import type { Snapshot } from '../core/snapshot.ts';
 import { BOOTSTRAP_FILE, renderEnvoy } from '../render/render-envoy.ts';
 import { writeFiles } from '../render/write-files.ts';
 import { findEnvoy, startEnvoy } from './envoy-process.ts';
-import { DIALECT_NAMES } from './dialects.ts';
-import { checkMatch, load, type LoadedConfig } from './load.ts';
+import { CONFIG_CHECKS, load, type LoadedConfig } from './load.ts';
 import { LOCAL_REDIS_VARIABLE } from './local-redis.ts';
 import { startLocalRedis } from './redis-process.ts';
 import { requireFreePort } from './require-free-port.ts';
@@ -87,8 +86,7 @@ async function startRendered(
   write(loaded.snapshot);
   const watcher = watchConfig({
     path: loaded.path,
-    checkMatch,
-    dialects: DIALECT_NAMES,
+    ...CONFIG_CHECKS,
     current: loaded.snapshot,
     files: loaded.files.keys(),
     onChange: write,

@@ -16,7 +16,7 @@ import type { Stores } from '../store/stores.ts';
 import { createMetrics, type PromMetrics } from '../telemetry/metrics.ts';
 import { createDialects } from './dialects.ts';
 import { createGateway } from './gateway.ts';
-import { checkMatch, type LoadedConfig } from './load.ts';
+import { CONFIG_CHECKS, type LoadedConfig } from './load.ts';
 import { localRedis } from './local-redis.ts';
 import { serverLimits } from './server-limits.ts';
 import type { WorkerReport } from './worker-messages.ts';
@@ -109,8 +109,7 @@ export async function startWorker({ loaded, index, runDir, log }: WorkerOptions)
 
   const watcher = watchConfig({
     path: loaded.path,
-    checkMatch,
-    dialects: dialects.names,
+    ...CONFIG_CHECKS,
     current: config,
     files: loaded.files.keys(),
     onChange(next) {

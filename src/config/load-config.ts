@@ -6,7 +6,7 @@ import { checkAuth } from './check/check-auth.ts';
 import { checkBackends } from './check/check-backends.ts';
 import { checkModels } from './check/check-models.ts';
 import { checkServer } from './check/check-server.ts';
-import type { CheckContext, CheckMatch } from './check/finding.ts';
+import type { ChatTemplates, CheckContext, CheckMatch, CheckOptions } from './check/finding.ts';
 import { compileSnapshot } from './compile/compile-snapshot.ts';
 import { readTerms } from './filter-terms.ts';
 import type { Problem } from './problem.ts';
@@ -23,6 +23,10 @@ export interface LoadOptions {
   readonly checkMatch: CheckMatch;
   /** Names of the dialects that there are. */
   readonly dialects: readonly string[];
+  /** What is wrong with a backend's `options`. Default: nothing is known to be. */
+  readonly checkOptions?: CheckOptions;
+  /** Names of a dialect's chat templates. Default: any name goes. */
+  readonly chatTemplates?: ChatTemplates;
   /** Number of the snapshot. */
   readonly generation: number;
   /** Where `${env:…}` looks. Default: the environment of this process. */
@@ -80,6 +84,8 @@ function check(
     files,
     checkMatch: options.checkMatch,
     dialects: options.dialects,
+    checkOptions: options.checkOptions ?? (() => null),
+    chatTemplates: options.chatTemplates ?? (() => null),
     problem: (where, message, offset) => problems.push(source.at(where, message, offset)),
     warn: (where, message) => warnings.push(source.at(where, message)),
   };

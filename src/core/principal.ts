@@ -7,7 +7,7 @@ export interface Principal {
   readonly tier: string;
   readonly businessLine: string;
   readonly scopes: ReadonlySet<string>;
-  /** Patterns as granted: exact names or `prefix*`, case-sensitive. */
+  /** Patterns as granted: exact names, or with `*` for any run of characters; case-sensitive. */
   readonly models: readonly string[];
   /** The name of the issuer or API key in the configuration, for the audit. */
   readonly credential: string;

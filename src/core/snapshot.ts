@@ -218,7 +218,7 @@ export interface Profile {
   readonly p95Ms: number;
   /** 0..1. */
   readonly quality: number;
-  /** Tokens that prompt and answer may have together. */
+  /** Tokens that prompt and answer may have together; 0 = not known, not checked. */
   readonly context: number;
   /** What the upstream generates when the client sets no bound. */
   readonly defaultMaxTokens: number;
@@ -242,7 +242,7 @@ export interface RouteCandidate {
 
 export interface Route {
   readonly id: string;
-  /** Requested names for which the route is looked at: exact or `prefix*`. */
+  /** Requested names for which the route is looked at: exact or with `*`. */
   readonly models: readonly string[];
   /** CEL source; null = always. */
   readonly match: string | null;

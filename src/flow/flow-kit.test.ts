@@ -78,12 +78,12 @@ export function fakeDecoder(): ResponseDecoder {
   let over = false;
   return {
     push(chunk) {
+      if (over) return [];
       const events = eventsOf(chunk);
-      for (const event of events) {
-        if ((event.kind === 'chunk' || event.kind === 'answer') && event.facts.finishReason !== null) finished = true;
-        if (event.kind === 'end' || event.kind === 'error') over = true;
-      }
-      return events;
+      const last = events.findIndex((event) => event.kind === 'end' || event.kind === 'error');
+      over = last !== -1;
+      finished ||= events.some((event) => 'facts' in event && event.facts.finishReason !== null);
+      return over ? events.slice(0, last + 1) : events;
     },
     end: () => (over ? [] : [{ kind: 'end', clean: finished }]),
   };

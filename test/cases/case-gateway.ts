@@ -46,7 +46,7 @@ export async function openCaseGateway(plan: CasePlan): Promise<CaseGateway> {
       workers: plan.workers,
       files: plan.keys.length > 0 ? { 'jwks.json': keySetOf(plan.keys) } : {},
     });
-    stops.push(gateway.stop);
+    stops.push(() => gateway.stop());
     return { gateway, backends, redis, keySet, close };
   } catch (reason) {
     await close().catch(() => undefined);

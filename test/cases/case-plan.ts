@@ -137,7 +137,10 @@ function limitsOf(limits: HintLimits | undefined): ConfigPart {
 
 function authOf({ auth }: ConfigHint): ConfigPart {
   if (auth === undefined) return {};
-  const jwks = auth.jwks_url === undefined ? { file: 'jwks.json' } : { url: '@jwks', cooldown: CLOCK.cooldown, refresh: CLOCK.refresh };
+  const jwks =
+    auth.jwks_url === undefined
+      ? { file: 'jwks.json' }
+      : { url: '@jwks', cooldown: CLOCK.cooldown, refresh: CLOCK.refresh };
   const { issuer, audience, clock_skew_s: skew } = auth;
   return {
     auth: {

@@ -30,7 +30,12 @@ export function bodyOf({ body, body_raw: raw, body_b64: base64, body_parts: part
 }
 
 /** A case's request as it goes over the wire. */
-export function wireRequest(request: CaseRequest, values: Placeholders, port: number, chunked: boolean): RawRequestOptions {
+export function wireRequest(
+  request: CaseRequest,
+  values: Placeholders,
+  port: number,
+  chunked: boolean,
+): RawRequestOptions {
   const body = bodyOf(request);
   const headers = Object.entries(request.headers).map(([name, value]): readonly [string, string] => {
     const text = value === '<exact>' ? String(body?.length ?? 0) : fillPlaceholders(value, values);

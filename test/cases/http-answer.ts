@@ -40,29 +40,30 @@ export class HttpAnswer {
         return this.#head(at);
       case 'size':
         return this.#size();
-      case 'trailer': {
-        const line = this.#line(LINE_END);
-        if (line === '') this.done = true;
-        return line !== null;
-      }
-      case 'chunk': {
-        const more = this.#take(at);
-        if (this.#rest === 0 && this.#buffer.length >= LINE_END.length) {
-          this.#buffer = this.#buffer.subarray(LINE_END.length);
-          this.#state = 'size';
-          return true;
-        }
-        return more;
-      }
-      case 'length': {
-        const more = this.#take(at);
-        if (this.#rest === 0) this.done = true;
-        return more;
-      }
+      case 'trailer':
+        return this.#trailer();
+      case 'chunk':
+      case 'length':
       case 'close':
-        this.#rest = this.#buffer.length;
-        return this.#take(at);
+        return this.#body(at);
     }
+    return false;
+  }
+
+  #body(at: number): boolean {
+    if (this.#state === 'close') this.#rest = this.#buffer.length;
+    const more = this.#take(at);
+    if (this.#state === 'length' && this.#rest === 0) this.done = true;
+    if (this.#state !== 'chunk' || this.#rest > 0 || this.#buffer.length < LINE_END.length) return more;
+    this.#buffer = this.#buffer.subarray(LINE_END.length);
+    this.#state = 'size';
+    return true;
+  }
+
+  #trailer(): boolean {
+    const line = this.#line(LINE_END);
+    if (line === '') this.done = true;
+    return line !== null;
   }
 
   #head(at: number): boolean {

@@ -12,7 +12,9 @@ interface Delta {
 }
 
 interface Chunk {
-  readonly choices?: readonly { readonly index?: number; readonly delta?: Delta; readonly finish_reason?: unknown }[] | null;
+  readonly choices?:
+    | readonly { readonly index?: number; readonly delta?: Delta; readonly finish_reason?: unknown }[]
+    | null;
   readonly usage?: unknown;
 }
 
@@ -49,7 +51,9 @@ export function answerView(answer: RawAnswer): View {
 
 function streamView(events: readonly StreamEvent[]): View {
   const json = jsonOf(events);
-  const invalid = events.filter(({ data }) => data !== null && data !== '' && data !== '[DONE]' && parsed(data) === ABSENT);
+  const invalid = events.filter(
+    ({ data }) => data !== null && data !== '' && data !== '[DONE]' && parsed(data) === ABSENT,
+  );
   return named(
     'client.sse',
     {

@@ -86,7 +86,9 @@ function stepView({ step, exchanges, calls }: StepRecord, ledger: readonly Ledge
       return event === undefined ? MISSING : bookingView(event);
     },
     all_raw: () =>
-      [...clients.map((client) => client.get('raw')), ...calls.map(({ request }) => request.rawBody.toString())].join('\n'),
+      [...clients.map((client) => client.get('raw')), ...calls.map(({ request }) => request.rawBody.toString())].join(
+        '\n',
+      ),
   });
 }
 

@@ -66,7 +66,9 @@ const EACH: Readonly<Record<string, Operator>> = {
   ge: (actual, expected) => when(num(actual) >= num(expected), 'less'),
   in: (actual, expected) =>
     when(
-      list(expected).some((one) => (one === '__absent__' ? !present(actual) : isDeepStrictEqual(plain(actual, one), one))),
+      list(expected).some((one) =>
+        one === '__absent__' ? !present(actual) : isDeepStrictEqual(plain(actual, one), one),
+      ),
       'not one of them',
     ),
   not_in: (actual, expected) => when(!list(expected).some((one) => isDeepStrictEqual(actual, one)), 'one of them'),
@@ -86,7 +88,8 @@ const EACH: Readonly<Record<string, Operator>> = {
       'has other keys',
     ),
   contains_in_order: (actual, expected) => when(orderedIn(textOf(actual), list(expected)), 'not in that order'),
-  not_duplicated: (actual) => when(!(actual instanceof HeaderValues) || actual.values.length === 1, 'there more than once'),
+  not_duplicated: (actual) =>
+    when(!(actual instanceof HeaderValues) || actual.values.length === 1, 'there more than once'),
   // At most one value, and not the one that the client sent.
   absent_or_single_trusted: (actual, _expected, { on, at }) => {
     if (!(actual instanceof HeaderValues)) return null;
@@ -97,20 +100,45 @@ const EACH: Readonly<Record<string, Operator>> = {
   // Older SDKs take a blank line after a comment for an event once an id has come.
   safe_for_sdk: (actual) => {
     const text = textOf(actual).replaceAll(/\r\n?/g, '\n');
-    return when(!/(?:^|\n)id:[^\n]*\n(?:[\s\S]*\n)?:[^\n]*\n\n/.test(text), 'a blank line follows a comment after an id');
+    return when(
+      !/(?:^|\n)id:[^\n]*\n(?:[\s\S]*\n)?:[^\n]*\n\n/.test(text),
+      'a blank line follows a comment after an id',
+    );
   },
 };
 
 /** Operators on all values of a path together. */
 const WHOLE: Readonly<Record<string, Operator>> = {
   concat_eq: (actual, expected) =>
-    when(valuesOf(actual).filter((one) => typeof one === 'string').join('') === expected, 'joins to another text'),
-  all_equal: (actual) => when(valuesOf(actual).every((one) => isDeepStrictEqual(one, valuesOf(actual)[0])), 'not all equal'),
-  all_deep_eq: (actual) => when(valuesOf(actual).every((one) => isDeepStrictEqual(one, valuesOf(actual)[0])), 'not all equal'),
-  all_eq: (actual, expected) => when(valuesOf(actual).every((one) => isDeepStrictEqual(one, expected)), 'not all equal to it'),
+    when(
+      valuesOf(actual)
+        .filter((one) => typeof one === 'string')
+        .join('') === expected,
+      'joins to another text',
+    ),
+  all_equal: (actual) =>
+    when(
+      valuesOf(actual).every((one) => isDeepStrictEqual(one, valuesOf(actual)[0])),
+      'not all equal',
+    ),
+  all_deep_eq: (actual) =>
+    when(
+      valuesOf(actual).every((one) => isDeepStrictEqual(one, valuesOf(actual)[0])),
+      'not all equal',
+    ),
+  all_eq: (actual, expected) =>
+    when(
+      valuesOf(actual).every((one) => isDeepStrictEqual(one, expected)),
+      'not all equal to it',
+    ),
   all_non_empty: (actual) => when(valuesOf(actual).every(nonEmpty), 'one of them is empty'),
-  set_eq: (actual, expected) => when(isDeepStrictEqual(sorted(valuesOf(actual)), sorted(list(expected))), 'another set'),
-  subset_of: (actual, expected) => when(valuesOf(actual).every((one) => list(expected).includes(one)), 'not a subset'),
+  set_eq: (actual, expected) =>
+    when(isDeepStrictEqual(sorted(valuesOf(actual)), sorted(list(expected))), 'another set'),
+  subset_of: (actual, expected) =>
+    when(
+      valuesOf(actual).every((one) => list(expected).includes(one)),
+      'not a subset',
+    ),
   eq_ref: (actual, expected, { at }) => when(isDeepStrictEqual(actual, at(String(expected))), 'not equal to the other'),
   eq_body_length: (actual, _expected, { on, at }) =>
     when(

@@ -11,7 +11,8 @@ const TOKEN = /<[^>]+>|\[[^\]]*\]|[^.[\]<>]+/g;
 /** Reads `step[0].client.sse[*].choices[0].delta.content`; a name in `<…>` stands as it is. */
 export function parsePath(path: string): readonly Segment[] {
   const tokens = path.match(TOKEN) ?? [];
-  if (tokens.join('') !== path.replaceAll(/\.(?=[^\]]*(?:\[|$))/g, '')) throw new UnknownPath(`no path: ${path}`);
+  const words = path.replaceAll(/\[[^\]]*\]/g, '').split('.');
+  if (words.includes('')) throw new UnknownPath(`no path: ${path}`);
   return tokens.map((token): Segment => {
     if (!token.startsWith('[')) return { kind: 'name', name: token };
     const inside = token.slice(1, -1);

@@ -87,7 +87,13 @@ export interface ConfigHint {
 }
 
 export type Claim =
-  | { readonly on: string; readonly op: string; readonly value?: unknown; readonly tol?: number; readonly soft?: boolean }
+  | {
+      readonly on: string;
+      readonly op: string;
+      readonly value?: unknown;
+      readonly tol?: number;
+      readonly soft?: boolean;
+    }
   | { readonly any_of: readonly Claim[] }
   | { readonly all_of: readonly Claim[] }
   | { readonly if: Claim | { readonly policy: string }; readonly then: Claim };

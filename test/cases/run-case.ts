@@ -18,6 +18,8 @@ export interface RunCaseOptions {
   readonly env: CaseGateway;
   readonly policy?: StoreErrorPolicy | null;
   readonly notYet?: NotYet | null;
+  /** How long to look for what must come or go away after the last answer. */
+  readonly patienceMs?: number;
 }
 
 export interface CaseResult extends Judgement {
@@ -27,11 +29,16 @@ export interface CaseResult extends Judgement {
 
 /** Cases whose set-up also asks for a request body in two pieces and an empty one. */
 const CHUNKED = /request body in two pieces plus an empty one/;
-const BOOKING_MS = 5000;
 
 /** Runs a case through its gateway and holds its claims against what was seen. */
-export async function runCase({ report, env, policy = null, notYet = null }: RunCaseOptions): Promise<CaseResult> {
-  const run = new CaseRun(report, env, notYet?.steps ?? []);
+export async function runCase({
+  report,
+  env,
+  policy = null,
+  notYet = null,
+  patienceMs = 6000,
+}: RunCaseOptions): Promise<CaseResult> {
+  const run = new CaseRun(report, env, notYet?.steps ?? [], patienceMs);
   const steps = await run.steps();
   const claims = translated(report).filter((claim) => !isLeftOut(claim, notYet));
   const asks = (word: string): boolean => JSON.stringify(claims).includes(word);
@@ -71,12 +78,14 @@ class CaseRun {
   readonly #report: Report;
   readonly #env: CaseGateway;
   readonly #leftOut: readonly number[];
+  readonly #patienceMs: number;
   readonly #started: (Started | null)[] = [];
   readonly #keySetFetches: number[] = [];
   readonly #begunAt = performance.now();
   #minute = 0;
 
-  constructor(report: Report, env: CaseGateway, leftOut: readonly number[]) {
+  constructor(report: Report, env: CaseGateway, leftOut: readonly number[], patienceMs: number) {
+    this.#patienceMs = patienceMs;
     this.#report = report;
     this.#env = env;
     this.#leftOut = leftOut;
@@ -135,7 +144,9 @@ class CaseRun {
   }
 
   /** The case's bookings, once there is one for each request that reached a backend; a little later, to see one too many. */
-  async bookings(steps: readonly (StepRecord | null)[]): Promise<{ events: readonly LedgerEvent[]; afterMs: number | null }> {
+  async bookings(
+    steps: readonly (StepRecord | null)[],
+  ): Promise<{ events: readonly LedgerEvent[]; afterMs: number | null }> {
     const ran = steps.filter((step) => step !== null);
     const expected = ran.reduce((sum, { exchanges, calls }) => sum + Math.min(exchanges.length, calls.length), 0);
     const read = async (): Promise<readonly LedgerEvent[]> =>
@@ -147,14 +158,14 @@ class CaseRun {
         billed = (await read()).filter(({ chargedTo }) => chargedTo === 'tenant').length;
         return billed >= Math.max(1, expected);
       },
-      { timeoutMs: BOOKING_MS },
+      { timeoutMs: this.#patienceMs },
     );
     const afterMs = enough ? performance.now() - last : null;
     await sleep(100);
     return { events: await read(), afterMs };
   }
 
-  /** Streams that Envoy still has open to the processor: the number that stays, or that is left after six seconds. */
+  /** Streams that Envoy still has open to the processor: the number that stays, or that is left when our patience ends. */
   async openStreams(): Promise<number> {
     let open = Number.NaN;
     await waitUntil(
@@ -164,7 +175,7 @@ class CaseRun {
         if (Object.keys(stats).length === 0) open = Number.NaN;
         return open === 0;
       },
-      { timeoutMs: 6000 },
+      { timeoutMs: this.#patienceMs },
     );
     return open;
   }

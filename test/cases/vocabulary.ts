@@ -27,6 +27,7 @@ export function translated({ id, assert }: Report): readonly Claim[] {
   const inWords = (claim: Claim): Claim => {
     if ('any_of' in claim) return { any_of: claim.any_of.map(inWords) };
     if ('all_of' in claim) return { all_of: claim.all_of.map(inWords) };
+    // eslint-disable-next-line unicorn/no-thenable -- the word of the reports; nobody awaits a claim
     if ('if' in claim) return { if: 'policy' in claim.if ? claim.if : inWords(claim.if), then: inWords(claim.then) };
     const on = Object.entries(HEADERS).reduce((path, [from, to]) => path.replace(from, to), claim.on);
     return { ...claim, on, ...(Object.hasOwn(values, claim.on) ? { value: values[claim.on] } : {}) };

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { load } from '../../app/load.ts';
 import { renderEnvoy } from '../../render/render-envoy.ts';
@@ -22,7 +23,7 @@ export function envoyCommand(): Command {
         const { snapshot } = load(config);
         const { files } = existing
           ? renderExisting(snapshot)
-          : renderEnvoy(snapshot, { nodeId: 'tokenlat', dir: out ?? '.' });
+          : renderEnvoy(snapshot, { nodeId: 'tokenlat', dir: resolve(out ?? '.') });
         if (out !== undefined) {
           writeFiles(out, files);
           process.stdout.write(`${[...files.keys()].map((name) => `${out}/${name}`).join('\n')}\n`);

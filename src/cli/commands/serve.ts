@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { load } from '../../app/load.ts';
 import { serve } from '../../app/serve.ts';
@@ -26,7 +27,7 @@ export function serveCommand(): Command {
         log.warn('configuration', { path: warning.path, problem: warning.message });
       await untilStopped(log, async () => {
         if (envoyDir !== undefined) {
-          writeFiles(envoyDir, renderEnvoy(loaded.snapshot, { nodeId: 'tokenlat', dir: envoyDir }).files);
+          writeFiles(envoyDir, renderEnvoy(loaded.snapshot, { nodeId: 'tokenlat', dir: resolve(envoyDir) }).files);
         }
         const served = await serve({ loaded, runDir: state, log });
         log.info('serving', { workers: loaded.snapshot.server.workers, generation: loaded.snapshot.generation });

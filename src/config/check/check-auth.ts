@@ -48,10 +48,11 @@ function checkIssuer(context: CheckContext, issuer: Issuer, path: Path): void {
     if (issuer.audience.length === 0)
       problem(path, 'needs "audience": without it a token made for another service would be accepted');
   }
-  if (issuer.secret !== undefined && Buffer.byteLength(issuer.secret) < MIN_SECRET_BYTES)
+  const least = Math.max(MIN_SECRET_BYTES, ...symmetric.map((algorithm) => Number(algorithm.slice(2)) / 8));
+  if (issuer.secret !== undefined && Buffer.byteLength(issuer.secret) < least)
     problem(
       [...path, 'secret'],
-      `must have at least ${MIN_SECRET_BYTES} bytes, not ${Buffer.byteLength(issuer.secret)}`,
+      `must have at least ${least} bytes for ${symmetric.join(', ')}, not ${Buffer.byteLength(issuer.secret)}`,
     );
   if (issuer.jwks !== undefined) checkJwks(context, issuer.jwks, [...path, 'jwks']);
 }

@@ -26,7 +26,15 @@ export function checkBackends(context: CheckContext): void {
         [...path, 'dialect'],
         `"${backend.dialect}" is not a dialect; there are ${dialects.join(', ')}.${didYouMean(backend.dialect, dialects)}`,
       );
+    else {
+      const wrong = context.checkOptions(backend.dialect, backend.options);
+      if (wrong !== null) problem([...path, 'options'], wrong);
+    }
     checkEndpoints(context, backend, path);
+    if (backend.limits?.tokens_per_second !== undefined)
+      context.warn([...path, 'limits', 'tokens_per_second'], 'has no effect in this version');
+    if (backend.health?.model !== undefined)
+      context.warn([...path, 'health', 'model'], 'has no effect in this version');
     const set = new Map<string, Path>();
     backend.credentials.forEach((credential, at) =>
       checkHeader(credential.header, [...path, 'credentials', at, 'header']),

@@ -1,7 +1,7 @@
 import type { Path } from '../problem.ts';
 import { didYouMean } from '../suggest.ts';
 import { resolveAlias } from '../compile/resolve-alias.ts';
-import { defaultMaxTokens } from '../compile/compile-models.ts';
+import { defaultMaxTokens, modelsOf } from '../compile/compile-models.ts';
 import type { CheckContext } from './finding.ts';
 
 /** Rules about models, aliases and routes. */
@@ -37,9 +37,16 @@ function checkDeployments(context: CheckContext, model: CheckContext['document']
       problem([...where, 'backend'], `"${model.name}" stands on "${deployment.backend}" twice`);
     seen.add(deployment.backend);
     const { profile, limits, price } = deployment;
+    const dialect = document.backends.find((backend) => backend.name === deployment.backend)?.dialect;
+    const templates = dialect === undefined ? null : context.chatTemplates(dialect);
+    if (templates !== null && deployment.chat_template !== undefined && !templates.includes(deployment.chat_template))
+      problem(
+        [...where, 'chat_template'],
+        `there is no chat template "${deployment.chat_template}"; there are ${templates.join(', ')}.${didYouMean(deployment.chat_template, templates)}`,
+      );
     if (profile.max_concurrency !== undefined && limits?.concurrency !== undefined)
       problem([...where, 'profile', 'max_concurrency'], 'says the same as limits.concurrency: keep one');
-    if (defaultMaxTokens(profile) >= profile.context)
+    if (profile.context !== undefined && defaultMaxTokens(profile) >= profile.context)
       problem([...where, 'profile', 'default_max_tokens'], 'must be smaller than the context');
     if (price.cached_per_mtok !== undefined && price.cached_per_mtok > price.prompt_per_mtok)
       warn([...where, 'price', 'cached_per_mtok'], 'is higher than prompt_per_mtok: cached tokens would cost more');
@@ -82,8 +89,8 @@ function checkRoutes(context: CheckContext): void {
     const path = ['routes', index];
     if (names.has(route.name)) problem([...path, 'name'], `"${route.name}" is named twice`);
     names.add(route.name);
-    const open = route.match === undefined && route.models.includes('*');
-    if (route.name === 'default' && !open)
+    const open = route.match === undefined && modelsOf(route).includes('*');
+    if (route.name === 'default' && (route.match !== undefined || route.models !== undefined))
       problem([...path, 'name'], '"default" is kept for the route without match and models');
     if (open && index < document.routes.length - 1)
       warn(path, 'takes every request: the routes below are never looked at');

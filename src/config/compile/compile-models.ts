@@ -11,7 +11,7 @@ const DEFAULT_QUEUE_TIMEOUT_MS = 2000;
 
 /** The bound for requests without one: 1024 tokens, or half of a small context. */
 export function defaultMaxTokens(profile: DeploymentEntry['profile']): number {
-  return profile.default_max_tokens ?? Math.max(1, Math.min(1024, Math.floor(profile.context / 2)));
+  return profile.default_max_tokens ?? Math.max(1, Math.min(1024, Math.floor((profile.context ?? Infinity) / 2)));
 }
 
 export function compileModels(document: ConfigDocument, backends: ReadonlyMap<string, Backend>): Map<string, Model> {
@@ -28,11 +28,19 @@ export function compileModels(document: ConfigDocument, backends: ReadonlyMap<st
   );
 }
 
+/**
+ * Names for which a route is looked at. A choice of our own is made for those who leave it to us (`auto`); a route that only
+ * sets rules is for every name.
+ */
+export function modelsOf(route: ConfigDocument['routes'][number]): readonly string[] {
+  return route.models ?? (route.candidates.length > 0 ? ['auto'] : ['*']);
+}
+
 /** Routes in order, with a route for everything else at the end. */
 export function compileRoutes(document: ConfigDocument): Route[] {
   const routes = document.routes.map((route) => ({
     id: route.name,
-    models: route.models,
+    models: modelsOf(route),
     match: route.match ?? null,
     candidates: route.candidates.map((candidate) => ({ ...candidate, model: target(document, candidate.model) })),
     fallback: route.fallback.map((name) => target(document, name)),
@@ -81,7 +89,7 @@ function compileDeployment(
     profile: {
       p95Ms: profile.p95_ms,
       quality: profile.quality,
-      context: profile.context,
+      context: profile.context ?? 0,
       defaultMaxTokens: defaultMaxTokens(profile),
     },
     concurrency: compileConcurrency(profile.max_concurrency, entry.limits, shared),

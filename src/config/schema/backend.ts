@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { duration, headerName, headerValue, name, text } from './scalar.ts';
 
 /** How many requests may run at once. */
-export const concurrencyLimits = z.strictObject({
+const limitFields = {
   concurrency: z.int().min(1).max(1_000_000).optional().describe('Requests at once, over all workers. Default: no limit.'),
   queue: z
     .strictObject({
@@ -11,7 +11,9 @@ export const concurrencyLimits = z.strictObject({
     })
     .optional(),
   text: z.string().min(1).max(500).optional().describe('What a client reads when the queue is full or the wait too long.'),
-});
+};
+
+export const concurrencyLimits = z.strictObject(limitFields);
 
 const credential = z.strictObject({
   header: headerName().meta({ examples: ['authorization', 'x-api-key'] }),
@@ -26,6 +28,10 @@ const health = z.strictObject({
     unhealthy_after: z.int().min(1).max(100).default(3).describe('Failed checks in a row. Default: 3.'),
     healthy_after: z.int().min(1).max(100).default(2).describe('Passed checks in a row. Default: 2.'),
   }),
+  model: z
+    .strictObject({ interval: duration().optional(), timeout: duration().optional() })
+    .optional()
+    .describe('Kept for probes that ask the model: no effect in this version.'),
 });
 
 const backend = z.strictObject({
@@ -52,7 +58,13 @@ const backend = z.strictObject({
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
     .default({})
     .describe('Options of the dialect.'),
-  limits: concurrencyLimits.optional().describe('For each model on this backend; a deployment may have its own.'),
+  limits: z
+    .strictObject({
+      ...limitFields,
+      tokens_per_second: z.number().min(1).optional().describe('Kept for scored routing: no effect in this version.'),
+    })
+    .optional()
+    .describe('For each model on this backend; a deployment may have its own.'),
   allow_link_local: z
     .boolean()
     .default(false)

@@ -14,13 +14,18 @@ const price = z.strictObject({
 const profile = z.strictObject({
   p95_ms: z.number().min(0).max(3_600_000).default(1000).describe('Latency of 95 % of the requests in milliseconds. Default: 1000.'),
   quality: z.number().min(0).max(1).default(0.5).describe('From 0 to 1. Default: 0.5.'),
-  context: z.int().min(1).max(100_000_000).default(8192).describe('Tokens that prompt and answer may have together. Default: 8192.'),
+  context: z
+    .int()
+    .min(1)
+    .max(100_000_000)
+    .optional()
+    .describe('Tokens that prompt and answer may have together; longer requests go to another candidate or get 400. Default: not checked.'),
   default_max_tokens: z
     .int()
     .min(1)
     .max(100_000_000)
     .optional()
-    .describe('What the backend generates when a client sets no bound. Default: 1024, or half of the context where that is less.'),
+    .describe('What the backend generates when a client sets no bound. Default: 1024, or half of `context` where that is less.'),
   max_concurrency: z.int().min(1).max(1_000_000).optional().describe('Short for limits.concurrency.'),
 });
 

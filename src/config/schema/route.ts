@@ -10,7 +10,11 @@ export const onStoreError = () =>
 
 const route = z.strictObject({
   name: name().describe('Shown in `x-route-id`.'),
-  models: z.array(modelPattern()).min(1).default(['*']).describe('Requested names for which this route is looked at. Default: every name.'),
+  models: z
+    .array(modelPattern())
+    .min(1)
+    .optional()
+    .describe('Requested names for which this route is looked at. Default: "auto" where there are candidates, else every name.'),
   match: text()
     .optional()
     .describe('CEL expression; the route is taken when it is true. Default: always.')
@@ -20,12 +24,16 @@ const route = z.strictObject({
       z.strictObject({
         model: text(),
         weight: z.int().min(0).max(1_000_000).default(1).describe('Share among the candidates. Default: 1.'),
-        canary: z.boolean().default(false).describe('Gets its share only through the canary rules. Default: false.'),
+        canary: z.boolean().default(false).describe('Its share is what x-canary-percentage says, for tokens with the scope "canary". Default: false.'),
       }),
     )
     .default([])
     .describe('Who may serve. Default: the model that was asked for.'),
   fallback: z.array(modelReference()).default([]).describe('Models to try after the chosen one failed.'),
+  weights: z
+    .strictObject({ cost: z.number().min(0).optional(), latency: z.number().min(0).optional(), quality: z.number().min(0).optional() })
+    .optional()
+    .describe('Kept for scored routing: no effect in this version.'),
   on_store_error: onStoreError(),
   timeout: duration({ min: 100, max: 24 * 3_600_000 }).optional().describe('Default: timeouts.request.'),
 });

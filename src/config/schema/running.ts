@@ -10,7 +10,7 @@ export const limitsSection = z
   .strictObject({
     body: size({ min: KIB, max: 64 * MIB }).prefault('8MiB').describe('The largest request body. Default: 8MiB.'),
     response: size({ min: 64 * KIB, max: 256 * MIB }).prefault('32MiB').describe('The largest whole answer. Default: 32MiB.'),
-    event: size({ min: KIB, max: 16 * MIB }).prefault('1MiB').describe('The largest event of a stream. Default: 1MiB.'),
+    event: size({ min: KIB, max: 16 * MIB }).prefault('8MiB').describe('The largest event of a stream. Default: 8MiB.'),
     headers: size({ min: 8 * KIB, max: 8 * MIB })
       .prefault('60KiB')
       .describe('All request headers together. Rounded up to whole KiB. Default: 60KiB.'),

@@ -39,7 +39,8 @@ export async function killWorker({ kills }: { readonly kills: number }): Promise
 function judge(shots: readonly Shot[], killed: readonly number[], back: readonly number[], unjudged: number): Verdict {
   const failed = shots.filter(({ complete }) => !complete);
   const sinceKill = (shot: Shot): number => shot.startedAt - (killed.findLast((at) => at <= shot.startedAt) ?? Infinity);
-  const after = failed.filter((shot) => sinceKill(shot) >= 0);
+  const wasUnderWay = ({ startedAt, ms }: Shot): boolean => killed.some((at) => at >= startedAt - 5 && at <= startedAt + ms);
+  const after = failed.filter((shot) => !wasUnderWay(shot));
   const late = after.filter((shot) => sinceKill(shot) > GRACE_MS);
   const [first] = late;
   return verdict('P06 one of two workers gone', [

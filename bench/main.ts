@@ -1,0 +1,115 @@
+/** `npm run bench`: what TokenLat costs beside what it cannot do without. See docs/performance.md. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { machine, versions } from './machine.ts';
+import { measure, type Sample } from './measure.ts';
+import { markdown } from './report/markdown.ts';
+import type { Results } from './report/results.ts';
+import { rowOf, summarize } from './report/summarize.ts';
+import { terminalTable } from './report/terminal-table.ts';
+import { startScript, type Program } from './setups/child-process.ts';
+import type { Setup, SetupName } from './setups/setup.ts';
+import { startSetups } from './setups/start-setups.ts';
+import { planOf, type Plan } from './workload.ts';
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    'no-write': { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+    only: { type: 'string' },
+    profile: { type: 'string' },
+  },
+});
+
+const DOCS = join(import.meta.dirname, '../docs');
+const WARM_UP_AGAIN_MS = 250;
+
+async function main(): Promise<void> {
+  const plan = chosen(planOf(values.quick ? 'quick' : 'full'));
+  const dir = mkdtempSync(join(tmpdir(), 'tokenlat-bench-'));
+  const payloads = [...new Map(plan.workloads.map(({ payload }) => [payload.name, payload])).values()];
+  const profile = values.profile === undefined ? null : resolve(values.profile);
+  const nodeArgs = profile === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`, '--cpu-prof-interval=200'];
+  say(`starting the setups in ${dir}`);
+  const setups = await startSetups({ dir, payloads, nodeArgs });
+  const load = await startScript(join(import.meta.dirname, 'load-main.ts'), [], join(dir, 'load.log'));
+  const samples = await run(plan, setups.all, load);
+  await load.stop();
+  await setups.stop();
+  const results = resultsOf(plan, samples);
+  process.stdout.write(terminalTable(results));
+  const failed = results.workloads.flatMap(({ rows }) => rows).filter((row) => row.failed > 0);
+  if (failed.length > 0) {
+    say(`${failed.length} rows have failed requests; logs are in ${dir}`);
+    process.exitCode = 1;
+    return;
+  }
+  rmSync(dir, { recursive: true, force: true });
+  if (values['no-write'] || values.only !== undefined || profile !== null) return;
+  mkdirSync(DOCS, { recursive: true });
+  writeFileSync(join(DOCS, 'performance.json'), `${JSON.stringify(results, null, 2)}\n`);
+  writeFileSync(join(DOCS, 'performance.md'), markdown(results));
+  say('wrote docs/performance.json and docs/performance.md');
+}
+
+function chosen(plan: Plan): Plan {
+  const only = values.only?.split(',');
+  return {
+    ...plan,
+    rounds: values.rounds === undefined ? plan.rounds : Number(values.rounds),
+    workloads: plan.workloads.filter(({ name }) => only === undefined || only.includes(name)),
+  };
+}
+
+/** Every workload on every setup, round after round; every other round backwards, so that a drift hits all alike. */
+async function run(plan: Plan, setups: readonly Setup[], load: Program): Promise<Map<string, Map<SetupName, Sample[]>>> {
+  const samples = new Map<string, Map<SetupName, Sample[]>>();
+  for (const workload of plan.workloads) {
+    const of = new Map<SetupName, Sample[]>();
+    samples.set(workload.name, of);
+    const measured = setups.filter(({ name }) => workload.setups.includes(name));
+    say(`${workload.title}: warm-up`);
+    for (const setup of measured) await measure(load, setup, { ...workload, rate: null }, plan.warmUpMs / 2);
+    for (let round = 0; round < plan.rounds; round += 1) {
+      const order = round % 2 === 0 ? measured : measured.toReversed();
+      for (const setup of order) {
+        await measure(load, setup, workload, WARM_UP_AGAIN_MS);
+        const sample = await measure(load, setup, workload, workload.durationMs);
+        of.set(setup.name, [...(of.get(setup.name) ?? []), sample]);
+      }
+      say(`${workload.title}: round ${round + 1} of ${plan.rounds}`);
+    }
+  }
+  return samples;
+}
+
+function resultsOf(plan: Plan, samples: ReadonlyMap<string, ReadonlyMap<SetupName, readonly Sample[]>>): Results {
+  return {
+    ...summarize(samples),
+    mode: plan.mode,
+    rounds: plan.rounds,
+    date: new Date().toISOString().slice(0, 10),
+    machine: machine(),
+    versions: versions(),
+    workloads: plan.workloads.map(({ name, title, setups }) => ({
+      name,
+      title,
+      rows: setups.map((setup) => rowOf(setup, samples.get(name)?.get(setup) ?? [])),
+    })),
+  };
+}
+
+function say(line: string): void {
+  process.stderr.write(`bench: ${line}\n`);
+}
+
+try {
+  await main();
+} catch (reason) {
+  process.stderr.write(`bench: ${reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)}\n`);
+  process.exitCode = 1;
+}
+process.exit();

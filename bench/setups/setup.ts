@@ -1,0 +1,17 @@
+/** What stands between the load generator and the model server. */
+export type SetupName = 'direct' | 'envoy' | 'echo' | 'tokenlat' | 'tokenlat-2' | 'tokenlat-minimal';
+
+/** One of them, running. */
+export interface Setup {
+  readonly name: SetupName;
+  readonly port: number;
+  /** Envoy's admin port; null where there is no Envoy. */
+  readonly admin: number | null;
+  /** Process ids by role; children of theirs count with them. */
+  readonly processes: Readonly<Partial<Record<Role, number>>>;
+  /** Tells it which payload comes next. */
+  prepare(payload: string): Promise<void>;
+}
+
+/** Whose CPU time is counted. */
+export type Role = 'ext_proc' | 'envoy' | 'redis';

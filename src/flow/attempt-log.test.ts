@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { GatewayError } from '../core/error.ts';
+import { AttemptLog } from './attempt-log.ts';
+import type { ClosingHow } from './closing.ts';
+import { attemptOf, bench, contextOf, deploymentOf, usageOf } from './flow-kit.test.ts';
+import type { GrowingContext } from './walk.ts';
+
+const COMPLETE: ClosingHow = { kind: 'complete' };
+
+function open() {
+  const { options, clock } = bench();
+  const log = new AttemptLog(contextOf({ startedAt: 1000 }) as GrowingContext, options.clock);
+  const start = (backend: string) => log.start(attemptOf(deploymentOf(backend), log.count + 1));
+  return { log, start, clock };
+}
+
+test('a log without a try has nothing to tell', () => {
+  const { log } = open();
+  log.answered(200);
+  log.failed('x', usageOf(1, 1));
+  assert.deepEqual([log.count, log.current, log.status, log.firstTokenMs], [0, null, null, null]);
+  assert.deepEqual([log.thrownAway(), log.close(COMPLETE)], [[], []]);
+});
+
+test('each try has its own times, and all but the last were given up', () => {
+  const { log, start, clock } = open();
+  start('a');
+  clock.at = 1010.5;
+  log.answered(503);
+  log.answered(503);
+  log.failed('status 503', null);
+  clock.at = 1020;
+  start('b');
+  clock.at = 1030;
+  start('c');
+  clock.at = 1040;
+  log.answered(200);
+  clock.at = 1050;
+  log.firstToken();
+  clock.at = 1060;
+  log.firstToken();
+  assert.deepEqual([log.count, log.status, log.firstTokenMs, log.current?.number], [3, 200, 50, 3]);
+  assert.deepEqual(log.close(COMPLETE), [
+    { attempt: 1, backend: 'a', model: 'm', outcome: 'failed_over', status: 503, startedMs: 0, firstByteMs: 10.5, reason: 'status 503' },
+    { attempt: 2, backend: 'b', model: 'm', outcome: 'failed_over', status: null, startedMs: 20, firstByteMs: null, reason: 'no answer' },
+    { attempt: 3, backend: 'c', model: 'm', outcome: 'served', status: 200, startedMs: 30, firstByteMs: 40, reason: '' },
+  ]);
+});
+
+test('a try that Envoy gave up by its status says so', () => {
+  const { log, start } = open();
+  start('a');
+  log.answered(429);
+  start('b');
+  assert.equal(log.close(COMPLETE)[0]?.reason, 'status 429');
+});
+
+test('the last try is told by how the request ended', () => {
+  const outcomes: readonly (readonly [ClosingHow, string])[] = [
+    [COMPLETE, 'served'],
+    [{ kind: 'failed', error: new GatewayError('upstream_error', 'x') }, 'failed'],
+    [{ kind: 'cut', by: 'client' }, 'cut'],
+    [{ kind: 'answered', status: 200 }, 'unknown'],
+  ];
+  for (const [how, outcome] of outcomes) {
+    const { log, start } = open();
+    start('a');
+    assert.equal(log.close(how)[0]?.outcome, outcome);
+  }
+});
+
+test('what a thrown-away try used is our own cost, at the price of where it was spent', () => {
+  const { log, start, clock } = open();
+  start('a');
+  log.failed('upstream_overloaded', usageOf(10, 5));
+  clock.at = 1030;
+  start('b');
+  log.failed('no output', null);
+  clock.at = 1070;
+  start('c');
+  const events = log.thrownAway();
+  assert.deepEqual(
+    events.map((event) => [event.attempt, event.backend, event.chargedTo, event.status, event.cost, event.totalMs, event.usageFlag]),
+    [
+      [1, 'a', 'gateway', 'error', 20, 30, 'upstream_overloaded'],
+      [2, 'b', 'gateway', 'error', 0, 40, 'no output'],
+    ],
+  );
+});

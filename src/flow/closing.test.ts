@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { GatewayError } from '../core/error.ts';
+import { Closing, type ClosingHow } from './closing.ts';
+import { attemptOf, bench, type BenchOptions, contextOf, deploymentOf, facts, settled, usageOf } from './flow-kit.test.ts';
+import type { GrowingContext } from './walk.ts';
+
+const ERROR = new GatewayError('upstream_overloaded', 'x');
+
+function open(over: object = {}, options: BenchOptions = {}) {
+  const made = bench(options);
+  const ctx = contextOf({ startedAt: 1000, ...over }) as GrowingContext;
+  const closing = new Closing(made.options, ctx);
+  const start = (backend = 'a') => closing.attempts.start(attemptOf(deploymentOf(backend), closing.attempts.count + 1));
+  const end = async (how: ClosingHow) => {
+    const metadata = closing.end(how)?.['tokenlat.usage'];
+    await settled();
+    return { metadata, ending: made.endings.at(-1)! };
+  };
+  return { ...made, ctx, closing, start, end };
+}
+
+test('an answer that came to its end is booked to the tenant with its usage and cost', async () => {
+  const { closing, start, end, clock, calls } = open();
+  start();
+  closing.attempts.answered(200);
+  closing.meter(7).add(facts({ content: true, outputChars: 4, usage: usageOf(10, 5) }));
+  clock.at = 1250;
+  const { metadata, ending } = await end({ kind: 'complete' });
+  assert.deepEqual([ending.kind, ending.status, ending.usage, ending.usageFlag, ending.totalMs], ['complete', 200, usageOf(10, 5), null, 250]);
+  const [event] = ending.events;
+  assert.equal(ending.events.length, 1);
+  assert.deepEqual([event?.chargedTo, event?.status, event?.attempt, event?.cost, event?.totalMs], ['tenant', 'complete', 1, 20, 250]);
+  assert.deepEqual(metadata, {
+    request_id: 'shown',
+    tenant: 'acme',
+    route: 'r',
+    model: 'm',
+    backend: 'a',
+    attempts: 1,
+    prompt_tokens: 10,
+    cached_tokens: 0,
+    completion_tokens: 5,
+    total_tokens: 15,
+    cost: '0.000020',
+    currency: 'EUR',
+  });
+  assert.deepEqual(calls, ['wrap', 'adapt', 'enhance', 'route', 'schedule', 'authenticate'].map((name) => `${name}.finish`));
+});
+
+test('a request ends once', async () => {
+  const { end, closing, endings } = open();
+  await end({ kind: 'failed', error: ERROR });
+  assert.equal(closing.end({ kind: 'complete' }), undefined);
+  await settled();
+  assert.equal(endings.length, 1);
+});
+
+test('tries that were thrown away are booked to the gateway, once each, and the client pays one', async () => {
+  const { closing, start, end } = open();
+  start('a');
+  closing.attempts.failed('status 503', usageOf(100, 0));
+  start('b');
+  closing.attempts.answered(200);
+  closing.meter(7).add(facts({ usage: usageOf(10, 5) }));
+  const { ending } = await end({ kind: 'complete' });
+  assert.deepEqual(
+    ending.events.map((event) => [event.attempt, event.backend, event.chargedTo, event.cost]),
+    [
+      [1, 'a', 'gateway', 100],
+      [2, 'b', 'tenant', 20],
+    ],
+  );
+});
+
+test('how a request was cut is told to the ledger, and by whom', async () => {
+  const statuses = { client: 'client_aborted', deadline: 'partial', upstream: 'error', shutdown: 'partial' } as const;
+  for (const by of ['client', 'deadline', 'upstream', 'shutdown'] as const) {
+    const { closing, start, end } = open();
+    start();
+    closing.attempts.begun = true;
+    closing.meter(7).add(facts({ content: true, outputChars: 400 }));
+    const { ending } = await end({ kind: 'cut', by });
+    assert.deepEqual([ending.kind, ending.kind === 'cut' && ending.by, ending.status, ending.usageFlag], ['cut', by, 200, 'cut']);
+    assert.deepEqual([ending.usage.prompt, ending.usage.completion, ending.usage.source], [7, 100, 'estimate']);
+    assert.equal(ending.events[0]?.status, statuses[by]);
+  }
+});
+
+test('a cut while a try was under way costs its prompt; before any try it costs nothing', async () => {
+  const tried = open();
+  tried.start();
+  const { ending } = await tried.end({ kind: 'cut', by: 'client' });
+  assert.deepEqual([ending.status, ending.usage.prompt, ending.usage.completion], [0, 7, 0]);
+  const untried = open();
+  const nothing = (await untried.end({ kind: 'cut', by: 'client' })).ending;
+  assert.deepEqual([nothing.usage.prompt, nothing.usage.completion, nothing.events[0]?.attempt, nothing.events[0]?.cost], [0, 0, 0, 0]);
+});
+
+test('a failure costs what the client had seen of it, else what the upstream told', async () => {
+  const seen = open();
+  seen.start();
+  seen.closing.attempts.begun = true;
+  seen.closing.meter(7).add(facts({ content: true, outputChars: 400 }));
+  const after = (await seen.end({ kind: 'failed', error: ERROR })).ending;
+  assert.deepEqual([after.status, after.usage.completion, after.events[0]?.status], [200, 100, 'error']);
+  const told = open();
+  told.start();
+  told.closing.meter(7).told(usageOf(3, 0));
+  const before = (await told.end({ kind: 'failed', error: ERROR })).ending;
+  assert.deepEqual([before.status, before.usage, before.kind === 'failed' && before.error], [503, usageOf(3, 0), ERROR]);
+  const silent = open();
+  silent.start();
+  silent.closing.meter(7);
+  assert.deepEqual((await silent.end({ kind: 'failed', error: ERROR })).ending.usage, usageOf(0, 0));
+});
+
+test('an answer of our own and a refusal before the decision leave no cost', async () => {
+  const own = open({ decision: undefined, admission: undefined });
+  const { ending, metadata } = await own.end({ kind: 'answered', status: 204 });
+  assert.deepEqual([ending.kind, ending.status, ending.events, ending.attempts], ['complete', 204, [], []]);
+  assert.deepEqual([metadata?.['tenant'], metadata?.['cost'], metadata?.['model']], ['acme', '0.000000', '']);
+  const stranger = open({ decision: undefined, admission: undefined, principal: undefined, request: undefined });
+  const refused = await stranger.end({ kind: 'failed', error: new GatewayError('missing_credentials', 'x') });
+  assert.deepEqual([refused.ending.status, refused.metadata?.['tenant']], [401, '']);
+});
+
+test('a station that cannot finish does not keep the others from it', async () => {
+  const { end, calls, anomalies, logged } = open({}, {
+    behave: {
+      'adapt.finish': () => {
+        throw new Error('one');
+      },
+      'route.finish': () => Promise.reject(new Error('two')),
+    },
+  });
+  await end({ kind: 'complete' });
+  assert.equal(calls.filter((call) => call.endsWith('.finish')).length, 6);
+  assert.deepEqual(anomalies, ['finish_failed', 'finish_failed']);
+  assert.equal(logged.length, 2);
+});
+
+test('figures that cannot be summed up do not keep a request from ending', async () => {
+  const { closing, start, end, anomalies, endings } = open();
+  start();
+  closing.meter(7).told({ ...usageOf(1, 1), prompt: 0.5 });
+  const { ending } = await end({ kind: 'complete' });
+  assert.deepEqual([endings.length, ending.kind, ending.status], [1, 'failed', 500]);
+  assert.deepEqual(anomalies, ['ending_failed']);
+});
+
+test('the tally is of the answer as it stands, and nothing before a try', () => {
+  const { closing, start } = open();
+  assert.equal(closing.tally(), null);
+  start();
+  assert.equal(closing.tally(), null);
+  closing.meter(7).add(facts({ usage: usageOf(10, 5) }));
+  assert.deepEqual(closing.tally(), { usage: usageOf(10, 5), cost: 20, currency: 'EUR' });
+});

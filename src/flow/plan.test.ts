@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { configOf, contextOf, deploymentOf, requestOf } from './flow-kit.test.ts';
+import { planMutation, planOf, WATCH_HEADER, watchOf } from './plan.ts';
+
+const deployments = ['a', 'b', 'c', 'd'].map((name) => deploymentOf(name));
+const contextWith = (count: number, retries = 2, stream = true) =>
+  contextOf({ config: configOf({ retry: { retries } }), request: requestOf({ stream }) }, deployments.slice(0, count));
+const names = (plan: ReturnType<typeof planOf>) => plan.map((each) => each.deployment.backend.name);
+const header = (mutation: ReturnType<typeof planMutation>, name: string) =>
+  mutation.set?.find(([given]) => given === name)?.[1];
+
+test('a plan has at least one and at most retries + 1 entries, from the place that has room on', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 0, max: 2 }), fc.nat(5), (count, retries, start) => {
+      const plan = names(planOf(contextWith(count, retries), start));
+      const from = start < count ? start : 0;
+      const most = start < count ? retries + 1 : 1;
+      assert.deepEqual(plan, ['a', 'b', 'c', 'd'].slice(from, Math.min(count, from + most)));
+    }),
+  );
+});
+
+test('only a stream that can fail over, and that may be watched, is watched to its first output', () => {
+  const yes = () => true;
+  const never = () => assert.fail('asked though nothing depends on it');
+  const one = contextWith(1);
+  const two = contextWith(2);
+  const whole = contextWith(2, 2, false);
+  assert.equal(watchOf(one, planOf(one, 0), never), 'none');
+  assert.equal(watchOf(two, planOf(two, 0), yes), 'body');
+  assert.equal(
+    watchOf(two, planOf(two, 0), () => false),
+    'head',
+  );
+  assert.equal(watchOf(whole, planOf(whole, 0), never), 'head');
+});
+
+test('Envoy reads the plan as one priority group a try', () => {
+  const ctx = contextWith(3);
+  const plan = planOf(ctx, 1);
+  const mutation = planMutation(ctx, plan, 'body', 1000);
+  assert.deepEqual(mutation.metadata, {
+    'tokenlat.route': {
+      priority_groups: [
+        { name: 'try-1', clusters: [{ cluster_name: 'b', weight: 1 }] },
+        { name: 'try-2', clusters: [{ cluster_name: 'c', weight: 1 }] },
+      ],
+    },
+    'tokenlat.request': { id: ctx.id },
+  });
+  assert.equal(header(mutation, 'x-envoy-max-retries'), '1');
+  assert.equal(header(mutation, 'x-envoy-retry-on'), 'reset');
+  assert.deepEqual(header(mutation, 'x-envoy-retriable-status-codes')?.split(','), ['401', '403', '404', '408']);
+  assert.equal(header(mutation, WATCH_HEADER), 'body');
+  assert.equal(mutation.remove, undefined);
+});
+
+test('a plan with one entry may be tried again there, but not once the upstream had the request', () => {
+  const ctx = contextWith(1);
+  const mutation = planMutation(ctx, planOf(ctx, 0), 'none', 1000);
+  assert.equal(header(mutation, 'x-envoy-max-retries'), '2');
+  assert.equal(header(mutation, 'x-envoy-retry-on'), undefined);
+  assert.equal(header(mutation, 'x-envoy-retriable-status-codes'), undefined);
+  assert.equal(header(mutation, WATCH_HEADER), undefined);
+  assert.deepEqual(mutation.remove, [WATCH_HEADER], 'a client must not choose it');
+});
+
+test("Envoy's own timeout lies behind our deadline, even one that has passed", () => {
+  fc.assert(
+    fc.property(
+      fc.double({ min: 0, max: 1e6, noNaN: true }),
+      fc.double({ min: 0, max: 1e6, noNaN: true }),
+      (deadline, now) => {
+        const ctx = contextOf({ deadline });
+        const text = header(planMutation(ctx, planOf(ctx, 0), 'none', now), 'x-envoy-upstream-rq-timeout-ms') ?? '';
+        assert.match(text, /^[1-9]\d*$/);
+        assert.ok(now + Number(text) > Math.max(deadline, now) + 900);
+      },
+    ),
+  );
+});

@@ -98,9 +98,9 @@ export class Answer {
     return this.#take(all, end);
   }
 
-  /** Ends a stream that has begun with what was said so far; `null` when nothing was said yet. */
+  /** Ends a stream with what was said so far; `null` when the client has seen nothing of it yet. */
   cutShort(lastChunks: ClientDialect['cutShort']): ResponseReply | null {
-    if (this.#ended || !this.#stream || !this.#options.meter.producedOutput) return null;
+    if (this.#ended || !this.#stream || !this.#headSent) return null;
     this.#pending.push(...lastChunks(this.#options.encoder, this.#options.meter.cut().usage));
     return this.#finish({ kind: 'cut' }, [['x-timeout-reason', 'upstream_timeout']]);
   }

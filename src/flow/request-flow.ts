@@ -225,7 +225,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
       this.#plan === null
         ? new GatewayError('request_timeout', 'The request was not ready to be sent within its time limit.')
         : new GatewayError('upstream_timeout', 'The model service did not answer within the time limit.');
-    if (this.#answer !== null && !this.#answer.begun) {
+    if (this.#answer !== null && !this.#answer.ended) {
       this.#port.push(this.#answer.fail(error));
       return;
     }
@@ -249,6 +249,11 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
     if (this.#ctx === null || this.#over) return;
     if (this.#answer === null || !this.#answer.begun) {
       this.#endAs('client');
+      return;
+    }
+    if (this.#answer.lingering === 'said') {
+      // Everything was delivered: clients that know the protocol leave at its end.
+      this.#end({ kind: 'complete' });
       return;
     }
     this.#closing?.stopClock();

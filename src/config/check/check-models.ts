@@ -92,6 +92,7 @@ function checkRoutes(context: CheckContext): void {
     const open = route.match === undefined && modelsOf(route).includes('*');
     if (route.name === 'default' && (route.match !== undefined || route.models !== undefined))
       problem([...path, 'name'], '"default" is kept for the route without match and models');
+    if (route.weights !== undefined) warn([...path, 'weights'], 'has no effect in this version');
     if (open && index < document.routes.length - 1)
       warn(path, 'takes every request: the routes below are never looked at');
     const fault = route.match === undefined ? null : context.checkMatch(route.match);

@@ -20,6 +20,7 @@ const { values } = parseArgs({
     'no-write': { type: 'boolean', default: false },
     rounds: { type: 'string' },
     only: { type: 'string' },
+    setups: { type: 'string' },
     profile: { type: 'string' },
   },
 });
@@ -48,7 +49,7 @@ async function main(): Promise<void> {
     return;
   }
   rmSync(dir, { recursive: true, force: true });
-  if (values['no-write'] || values.only !== undefined || profile !== null) return;
+  if (values['no-write'] || values.only !== undefined || values.setups !== undefined || profile !== null) return;
   mkdirSync(DOCS, { recursive: true });
   writeFileSync(join(DOCS, 'performance.json'), `${JSON.stringify(results, null, 2)}\n`);
   writeFileSync(join(DOCS, 'performance.md'), markdown(results));
@@ -57,10 +58,16 @@ async function main(): Promise<void> {
 
 function chosen(plan: Plan): Plan {
   const only = values.only?.split(',');
+  const setups = values.setups?.split(',');
   return {
     ...plan,
     rounds: values.rounds === undefined ? plan.rounds : Number(values.rounds),
-    workloads: plan.workloads.filter(({ name }) => only === undefined || only.includes(name)),
+    workloads: plan.workloads
+      .filter(({ name }) => only === undefined || only.includes(name))
+      .map((workload) => ({
+        ...workload,
+        setups: workload.setups.filter((name) => setups === undefined || setups.includes(name)),
+      })),
   };
 }
 
@@ -78,6 +85,7 @@ async function run(plan: Plan, setups: readonly Setup[], load: Program): Promise
       for (const setup of order) {
         await measure(load, setup, workload, WARM_UP_AGAIN_MS);
         const sample = await measure(load, setup, workload, workload.durationMs);
+        if (process.env['BENCH_TRACE']) say(`${setup.name} ${sample.throughput.toFixed(0)}/s ${JSON.stringify(sample.cpuUs)} p50 ${sample.latencyMs.p50.toFixed(2)}`);
         of.set(setup.name, [...(of.get(setup.name) ?? []), sample]);
       }
       say(`${workload.title}: round ${round + 1} of ${plan.rounds}`);

@@ -1,12 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Log } from '../core/ports/telemetry.ts';
-import { watchConfig } from '../config/watch-config.ts';
-import type { Snapshot } from '../core/snapshot.ts';
-import { BOOTSTRAP_FILE, renderEnvoy } from '../render/render-envoy.ts';
-import { writeFiles } from '../render/write-files.ts';
+import { BOOTSTRAP_FILE } from '../render/render-envoy.ts';
+import { followEnvoyFiles } from './follow-envoy-files.ts';
 import { findEnvoy, startEnvoy } from './envoy-process.ts';
-import { CONFIG_CHECKS, load, type LoadedConfig } from './load.ts';
+import { load, type LoadedConfig } from './load.ts';
 import { LOCAL_REDIS_VARIABLE } from './local-redis.ts';
 import { startLocalRedis } from './redis-process.ts';
 import { requireFreePort } from './require-free-port.ts';
@@ -59,7 +57,15 @@ export async function up({ path, stateDir, log, logFile, onFatal }: UpOptions): 
     });
     stops.push(() => served.stop());
     const envoyDir = join(dir, 'envoy');
-    const envoy = await startRendered(loaded, envoyDir, log, onFatal, stops);
+    const files = followEnvoyFiles({ loaded, dir: envoyDir, log });
+    stops.push(async () => files.close());
+    const envoy = await startEnvoy({
+      config: join(envoyDir, BOOTSTRAP_FILE),
+      dir: envoyDir,
+      adminPort: listen.adminPort,
+      concurrency: loaded.snapshot.server.workers,
+      onExit: onFatal,
+    });
     stops.push(() => envoy.stop());
     return {
       url: `${listen.tls === null ? 'http' : 'https'}://${hostOf(listen.address)}:${listen.port}/v1`,
@@ -71,35 +77,6 @@ export async function up({ path, stateDir, log, logFile, onFatal }: UpOptions): 
     await stop();
     throw reason;
   }
-}
-
-async function startRendered(
-  loaded: LoadedConfig,
-  dir: string,
-  log: Log,
-  onFatal: (reason: string) => void,
-  stops: (() => Promise<void>)[],
-) {
-  const write = (snapshot: Snapshot): void => {
-    writeFiles(dir, renderEnvoy(snapshot, { nodeId: 'tokenlat', dir }).files);
-  };
-  write(loaded.snapshot);
-  const watcher = watchConfig({
-    path: loaded.path,
-    ...CONFIG_CHECKS,
-    current: loaded.snapshot,
-    files: loaded.files.keys(),
-    onChange: write,
-    onProblem: (problems) => log.debug('Envoy keeps its configuration', { problems: problems.length }),
-  });
-  stops.push(async () => watcher.close());
-  return startEnvoy({
-    config: join(dir, BOOTSTRAP_FILE),
-    dir,
-    adminPort: loaded.snapshot.listen.adminPort,
-    concurrency: Math.max(1, loaded.snapshot.server.workers),
-    onExit: onFatal,
-  });
 }
 
 function hostOf(address: string): string {

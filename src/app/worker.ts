@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../core/ports/clock.ts';
 import { parseRequestId } from '../core/ids.ts';
 import type { AttemptExchange } from '../core/exchange.ts';
@@ -39,12 +40,16 @@ export interface Worker {
 /** How often reservations of processes that died are looked for. */
 const SWEEP_MS = 5000;
 
+/** Envoy takes up its own files in this time: only then may a plan name a new backend. */
+const APPLY_DELAY_MS = 400;
+
 /** How long a start waits for the store before it goes on without it. */
 const STORE_WAIT_MS = 2000;
 
 /** Builds and starts one worker. Throws when its address cannot be bound. */
 export async function startWorker({ loaded, index, runDir, log }: WorkerOptions): Promise<Worker> {
   let config = loaded.snapshot;
+  let newest = config;
   let problem: string | null = null;
   const metrics = createMetrics({ labelValues: config.telemetry.labelValues });
   const stores = openStores(config, log, metrics);
@@ -114,7 +119,9 @@ export async function startWorker({ loaded, index, runDir, log }: WorkerOptions)
     files: loaded.files.keys(),
     onChange(next) {
       problem = null;
-      void gateway.prefetch(next).then(() => {
+      newest = next;
+      void Promise.all([gateway.prefetch(next), sleep(APPLY_DELAY_MS)]).then(() => {
+        if (newest !== next) return;
         config = next;
         log.info('configuration reloaded', { generation: next.generation, digest: next.digest });
       });

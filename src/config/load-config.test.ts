@@ -161,7 +161,11 @@ const REFUSED: readonly [name: string, change: object, expected: RegExp][] = [
   ],
   ['HS without secret', { auth: { issuers: [HS] } }, /needs "secret" or "exec"/],
   ['short secret', { auth: { issuers: [{ ...HS, secret: 'short' }] } }, /at least 32 bytes for HS256, not 5/],
-  ['secret shorter than its hash', { auth: { issuers: [{ ...HS, algorithms: ['HS512'], secret: 'x'.repeat(40) }] } }, /at least 64 bytes for HS512, not 40/],
+  [
+    'secret shorter than its hash',
+    { auth: { issuers: [{ ...HS, algorithms: ['HS512'], secret: 'x'.repeat(40) }] } },
+    /at least 64 bytes for HS512, not 40/,
+  ],
   [
     'asymmetric without keys',
     { auth: { issuers: [{ issuer: 'i', audience: 'a', algorithms: ['RS256'] }] } },

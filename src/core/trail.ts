@@ -18,7 +18,8 @@ export interface AttemptRecord {
   readonly attempt: number;
   readonly backend: string;
   readonly model: string;
-  readonly outcome: 'served' | 'failed_over' | 'failed' | 'cut' | 'unknown';
+  /** `failed_over`: another backend got the next try. `tried_again`: the same one. */
+  readonly outcome: 'served' | 'failed_over' | 'tried_again' | 'failed' | 'cut' | 'unknown';
   readonly status: number | null;
   readonly startedMs: number;
   readonly firstByteMs: number | null;

@@ -84,9 +84,18 @@ test('a stream that has a finish reason for each choice may end without [DONE]',
 });
 
 test('an error before the head keeps its own status, and nothing of the upstream goes out', () => {
-  const { push, ends, answer } = open({ upstream: [['content-length', '9'], ['x-secret', 's'], ['date', 'd']] });
+  const { push, ends, answer } = open({
+    upstream: [
+      ['content-length', '9'],
+      ['x-secret', 's'],
+      ['date', 'd'],
+    ],
+  });
   const reply = sent(push('ping|error:upstream_overloaded:3,4'));
-  assert.deepEqual(reply.head, { set: [[':status', '503']], remove: ['x-tokenlat-local', 'content-length', 'x-secret'] });
+  assert.deepEqual(reply.head, {
+    set: [[':status', '503']],
+    remove: ['x-tokenlat-local', 'content-length', 'x-secret'],
+  });
   assert.deepEqual([reply.text, reply.end], ['upstream_overloaded', true]);
   assert.deepEqual(reply.metadata, { 'tokenlat.usage': { ended: 'failed' } });
   assert.equal(ends[0]?.kind === 'failed' && ends[0].begun, false);
@@ -140,7 +149,13 @@ test('bytes that just stop are an error, before the head and after it', () => {
 });
 
 test('an answer that is no stream goes out whole, with its length and what it used', () => {
-  const { push, answer } = open({ stream: false, upstream: [['content-length', '2'], ['transfer-encoding', 'chunked']] });
+  const { push, answer } = open({
+    stream: false,
+    upstream: [
+      ['content-length', '2'],
+      ['transfer-encoding', 'chunked'],
+    ],
+  });
   assert.deepEqual(push('answer:héllo:3,5'), { kind: 'hold' });
   assert.equal(answer.lingering, null);
   const reply = sent(push('', true));
@@ -175,10 +190,12 @@ test('headers of the upstream that clients have no business with are taken out o
   assert.deepEqual(sent(push('out:x')).head?.remove, ['set-cookie', 'content-length', 'content-encoding', 'server']);
 });
 
-test('a stream is cut short only when something was said', () => {
+test('a stream is cut short only when the client has seen something of it', () => {
   const silent = open();
-  silent.push('role');
   assert.equal(silent.answer.cutShort(clientDialect.cutShort), null);
+  const begun = open();
+  begun.push('role');
+  assert.equal(sent(begun.answer.cutShort(clientDialect.cutShort) ?? undefined).text, 'length:0\n[DONE]\n');
   const spoken = open();
   spoken.push(`out:${'x'.repeat(40)}`);
   const reply = sent(spoken.answer.cutShort(clientDialect.cutShort) ?? undefined);
@@ -201,7 +218,17 @@ test('fail replaces an answer that has not begun and ends one that has', () => {
 });
 
 test('however the words of an answer are cut, it has one head, one end and nothing behind it', () => {
-  const word = fc.constantFrom('role', 'out:a', 'out:bc', 'fin', 'usage:3,4', 'ping', 'done', 'cut', 'error:upstream_error');
+  const word = fc.constantFrom(
+    'role',
+    'out:a',
+    'out:bc',
+    'fin',
+    'usage:3,4',
+    'ping',
+    'done',
+    'cut',
+    'error:upstream_error',
+  );
   const pieces = fc.array(fc.array(word, { minLength: 1, maxLength: 3 }), { maxLength: 6 });
   fc.assert(
     fc.property(pieces, fc.boolean(), fc.boolean(), (all, includeUsage, stream) => {
@@ -211,7 +238,10 @@ test('however the words of an answer are cut, it has one head, one end and nothi
       const out = replies.filter((reply) => reply.kind === 'send').map((reply) => sent(reply));
       assert.equal(out.filter((reply) => reply.head !== undefined).length, 1);
       assert.ok(out[0]?.head !== undefined, 'the first one brings the head');
-      assert.deepEqual(out.map((reply) => reply.end), [...out.slice(1).map(() => false), true]);
+      assert.deepEqual(
+        out.map((reply) => reply.end),
+        [...out.slice(1).map(() => false), true],
+      );
       assert.equal(out.filter((reply) => reply.metadata !== undefined).length, 1);
       assert.ok(out.at(-1)?.metadata !== undefined, 'with the last piece');
       assert.equal(ends.length, 1);

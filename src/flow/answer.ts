@@ -136,7 +136,9 @@ export class Answer {
     const { encoder } = this.#options;
     const begun = this.#headSent || (this.#stream && before.some((event) => event.kind === 'chunk'));
     if (begun) {
-      this.#pending.push(...encoder.write([...before, { kind: 'error', error, usage: null }]));
+      this.#pending.push(
+        ...encoder.write([...before, { kind: 'error', error, usage: null, ...(raw === undefined ? {} : { raw }) }]),
+      );
       return this.#finish({ kind: 'failed', error, begun }, []);
     }
     this.#ended = true;

@@ -42,9 +42,36 @@ test('each try has its own times, and all but the last were given up', () => {
   log.firstToken();
   assert.deepEqual([log.count, log.status, log.firstTokenMs, log.current?.number], [3, 200, 50, 3]);
   assert.deepEqual(log.close(COMPLETE), [
-    { attempt: 1, backend: 'a', model: 'm', outcome: 'failed_over', status: 503, startedMs: 0, firstByteMs: 10.5, reason: 'status 503' },
-    { attempt: 2, backend: 'b', model: 'm', outcome: 'failed_over', status: null, startedMs: 20, firstByteMs: null, reason: 'no answer' },
-    { attempt: 3, backend: 'c', model: 'm', outcome: 'served', status: 200, startedMs: 30, firstByteMs: 40, reason: '' },
+    {
+      attempt: 1,
+      backend: 'a',
+      model: 'm',
+      outcome: 'failed_over',
+      status: 503,
+      startedMs: 0,
+      firstByteMs: 10.5,
+      reason: 'status 503',
+    },
+    {
+      attempt: 2,
+      backend: 'b',
+      model: 'm',
+      outcome: 'failed_over',
+      status: null,
+      startedMs: 20,
+      firstByteMs: null,
+      reason: 'no answer',
+    },
+    {
+      attempt: 3,
+      backend: 'c',
+      model: 'm',
+      outcome: 'served',
+      status: 200,
+      startedMs: 30,
+      firstByteMs: 40,
+      reason: '',
+    },
   ]);
 });
 
@@ -81,7 +108,15 @@ test('what a thrown-away try used is our own cost, at the price of where it was 
   start('c');
   const events = log.thrownAway();
   assert.deepEqual(
-    events.map((event) => [event.attempt, event.backend, event.chargedTo, event.status, event.cost, event.totalMs, event.usageFlag]),
+    events.map((event) => [
+      event.attempt,
+      event.backend,
+      event.chargedTo,
+      event.status,
+      event.cost,
+      event.totalMs,
+      event.usageFlag,
+    ]),
     [
       [1, 'a', 'gateway', 'error', 20, 30, 'upstream_overloaded'],
       [2, 'b', 'gateway', 'error', 0, 40, 'no output'],

@@ -103,12 +103,17 @@ export class AttemptLog {
       attempt: entry.attempt.number,
       backend: entry.attempt.candidate.deployment.backend.name,
       model: entry.attempt.candidate.deployment.model,
-      outcome: index < last ? 'failed_over' : outcomeOf(how),
+      outcome: index < last ? this.#givenUp(index) : outcomeOf(how),
       status: entry.status,
       startedMs: entry.startedMs,
       firstByteMs: entry.firstByteMs,
       reason: entry.failure ?? (index < last ? failureOf(entry) : ''),
     }));
+  }
+
+  #givenUp(index: number): AttemptRecord['outcome'] {
+    const backend = (at: number) => this.#entries[at]?.attempt.candidate.deployment.backend.name;
+    return backend(index) === backend(index + 1) ? 'tried_again' : 'failed_over';
   }
 
   #elapsed(): number {

@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatewayError } from '../core/error.ts';
 import { Closing, type ClosingHow } from './closing.ts';
-import { attemptOf, bench, type BenchOptions, contextOf, deploymentOf, facts, settled, usageOf } from './flow-kit.test.ts';
+import {
+  attemptOf,
+  bench,
+  type BenchOptions,
+  contextOf,
+  deploymentOf,
+  facts,
+  settled,
+  usageOf,
+} from './flow-kit.test.ts';
 import type { GrowingContext } from './walk.ts';
 
 const ERROR = new GatewayError('upstream_overloaded', 'x');
@@ -27,10 +36,16 @@ test('an answer that came to its end is booked to the tenant with its usage and 
   closing.meter(7).add(facts({ content: true, outputChars: 4, usage: usageOf(10, 5) }));
   clock.at = 1250;
   const { metadata, ending } = await end({ kind: 'complete' });
-  assert.deepEqual([ending.kind, ending.status, ending.usage, ending.usageFlag, ending.totalMs], ['complete', 200, usageOf(10, 5), null, 250]);
+  assert.deepEqual(
+    [ending.kind, ending.status, ending.usage, ending.usageFlag, ending.totalMs],
+    ['complete', 200, usageOf(10, 5), null, 250],
+  );
   const [event] = ending.events;
   assert.equal(ending.events.length, 1);
-  assert.deepEqual([event?.chargedTo, event?.status, event?.attempt, event?.cost, event?.totalMs], ['tenant', 'complete', 1, 20, 250]);
+  assert.deepEqual(
+    [event?.chargedTo, event?.status, event?.attempt, event?.cost, event?.totalMs],
+    ['tenant', 'complete', 1, 20, 250],
+  );
   assert.deepEqual(metadata, {
     request_id: 'shown',
     tenant: 'acme',
@@ -45,7 +60,10 @@ test('an answer that came to its end is booked to the tenant with its usage and 
     cost: '0.000020',
     currency: 'EUR',
   });
-  assert.deepEqual(calls, ['wrap', 'adapt', 'enhance', 'route', 'schedule', 'authenticate'].map((name) => `${name}.finish`));
+  assert.deepEqual(
+    calls,
+    ['wrap', 'adapt', 'enhance', 'route', 'schedule', 'authenticate'].map((name) => `${name}.finish`),
+  );
 });
 
 test('a request ends once', async () => {
@@ -81,7 +99,10 @@ test('how a request was cut is told to the ledger, and by whom', async () => {
     closing.attempts.begun = true;
     closing.meter(7).add(facts({ content: true, outputChars: 400 }));
     const { ending } = await end({ kind: 'cut', by });
-    assert.deepEqual([ending.kind, ending.kind === 'cut' && ending.by, ending.status, ending.usageFlag], ['cut', by, 200, 'cut']);
+    assert.deepEqual(
+      [ending.kind, ending.kind === 'cut' && ending.by, ending.status, ending.usageFlag],
+      ['cut', by, 200, 'cut'],
+    );
     assert.deepEqual([ending.usage.prompt, ending.usage.completion, ending.usage.source], [7, 100, 'estimate']);
     assert.equal(ending.events[0]?.status, statuses[by]);
   }
@@ -94,7 +115,10 @@ test('a cut while a try was under way costs its prompt; before any try it costs 
   assert.deepEqual([ending.status, ending.usage.prompt, ending.usage.completion], [0, 7, 0]);
   const untried = open();
   const nothing = (await untried.end({ kind: 'cut', by: 'client' })).ending;
-  assert.deepEqual([nothing.usage.prompt, nothing.usage.completion, nothing.events[0]?.attempt, nothing.events[0]?.cost], [0, 0, 0, 0]);
+  assert.deepEqual(
+    [nothing.usage.prompt, nothing.usage.completion, nothing.events[0]?.attempt, nothing.events[0]?.cost],
+    [0, 0, 0, 0],
+  );
 });
 
 test('a failure costs what the client had seen of it, else what the upstream told', async () => {
@@ -108,7 +132,10 @@ test('a failure costs what the client had seen of it, else what the upstream tol
   told.start();
   told.closing.meter(7).told(usageOf(3, 0));
   const before = (await told.end({ kind: 'failed', error: ERROR })).ending;
-  assert.deepEqual([before.status, before.usage, before.kind === 'failed' && before.error], [503, usageOf(3, 0), ERROR]);
+  assert.deepEqual(
+    [before.status, before.usage, before.kind === 'failed' && before.error],
+    [503, usageOf(3, 0), ERROR],
+  );
   const silent = open();
   silent.start();
   silent.closing.meter(7);
@@ -126,14 +153,17 @@ test('an answer of our own and a refusal before the decision leave no cost', asy
 });
 
 test('a station that cannot finish does not keep the others from it', async () => {
-  const { end, calls, anomalies, logged } = open({}, {
-    behave: {
-      'adapt.finish': () => {
-        throw new Error('one');
+  const { end, calls, anomalies, logged } = open(
+    {},
+    {
+      behave: {
+        'adapt.finish': () => {
+          throw new Error('one');
+        },
+        'route.finish': () => Promise.reject(new Error('two')),
       },
-      'route.finish': () => Promise.reject(new Error('two')),
     },
-  });
+  );
   await end({ kind: 'complete' });
   assert.equal(calls.filter((call) => call.endsWith('.finish')).length, 6);
   assert.deepEqual(anomalies, ['finish_failed', 'finish_failed']);

@@ -129,7 +129,8 @@ export class Closing {
   #usage(how: ClosingHow): { usage: Usage; flag: string | null } {
     const meter = this.#meter;
     if (how.kind === 'complete' && meter !== null) return meter.complete();
-    if (how.kind === 'cut' && this.attempts.current !== null) {
+    const lost = how.kind === 'cut' && how.by === 'upstream' && !this.attempts.begun;
+    if (how.kind === 'cut' && !lost && this.attempts.current !== null) {
       return (meter ?? new UsageMeter(this.#ctx.request?.promptTokens ?? 0)).cut();
     }
     if (how.kind === 'failed' && meter !== null && meter.producedOutput) return meter.cut();

@@ -8,7 +8,7 @@ export const LOCAL_REPLY_HEADER = 'x-tokenlat-local';
 export function localReplyError(head: ResponseHead): GatewayError | null {
   const details = head.headers.get(LOCAL_REPLY_HEADER);
   if (details === undefined) return null;
-  if (details.includes('request_overall_timeout') || head.status === 408) {
+  if (details.includes('request_overall_timeout')) {
     return new GatewayError('request_timeout', 'The request did not arrive in time.');
   }
   if (head.status === 504 || details.includes('timeout')) {

@@ -36,6 +36,8 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
   readonly #config: Snapshot;
   readonly #body: BodyBuffer;
   readonly #alarm = new Alarm();
+  readonly #silence = new Alarm();
+  #heardAt = 0;
   #head: RequestHead | null = null;
   #target: Target | null = null;
   #ctx: GrowingContext | null = null;
@@ -184,6 +186,8 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
       }
       const answer = openAnswer(this.#options, this.context, closing, head, this.#end);
       this.#answer = answer;
+      this.#heardAt = this.#options.clock.now();
+      this.#silence.set(this.#config.timeouts.idleMs, this.#onSilence);
       return end ? answer.close() : WAIT;
     });
   };
@@ -192,6 +196,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
     const answer = this.#answer;
     if (answer === null) return { kind: 'send', chunks: [chunk], end };
     return this.#guardResponse(() => {
+      this.#heardAt = this.#options.clock.now();
       const reply = answer.push(chunk, end);
       this.#linger(answer.lingering);
       return reply;
@@ -234,6 +239,18 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
     this.#port.push({ kind: 'respond', response });
   };
 
+  /** The upstream has said nothing for too long in the middle of its answer. One timer a request, not one a chunk. */
+  readonly #onSilence = (): void => {
+    const answer = this.#answer;
+    if (this.#over || answer === null) return;
+    const left = this.#heardAt + this.#config.timeouts.idleMs - this.#options.clock.now();
+    if (left > 0) this.#silence.set(left, this.#onSilence);
+    else
+      this.#port.push(
+        answer.fail(new GatewayError('upstream_timeout', 'The model service fell silent in its answer.')),
+      );
+  };
+
   /** The answer is whole, but its upstream keeps the connection open: what it still says does not lengthen our patience. */
   #linger(state: Answer['lingering']): void {
     if (this.#over || state === this.#lingering || state === null) return;
@@ -247,11 +264,11 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
   /** The stream is over before the answer: the client left, or the upstream broke. Envoy's access log knows. */
   readonly close = (): void => {
     if (this.#ctx === null || this.#over) return;
-    if (this.#answer === null || !this.#answer.begun) {
+    if (this.#plan === null) {
       this.#endAs('client');
       return;
     }
-    if (this.#answer.lingering === 'said') {
+    if (this.#answer?.lingering === 'said') {
       // Everything was delivered: clients that know the protocol leave at its end.
       this.#end({ kind: 'complete' });
       return;
@@ -260,9 +277,9 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
     this.#alarm.set(VERDICT_MS, () => this.#endAs('client'));
   };
 
-  /** Envoy says that the upstream broke in the middle of this answer. */
+  /** Envoy says that the upstream broke this answer. */
   upstreamCut(): void {
-    if (this.#answer?.begun === true) this.#endAs('upstream');
+    this.#endAs('upstream');
   }
 
   /** Our own shutdown has waited long enough. */
@@ -279,6 +296,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
     if (this.#over) return undefined;
     this.#over = true;
     this.#alarm.clear();
+    this.#silence.clear();
     if (this.#ctx !== null) {
       this.#options.metrics.streams('request', -1);
       this.#options.live.remove(this.#ctx.id);

@@ -89,7 +89,7 @@ function timeouts({ timeouts }: Snapshot): Proto {
     request_timeout: seconds(timeouts.requestMs),
     request_headers_timeout: '10s',
     // Time for a client that still sends its body to read the refusal.
-    delayed_close_timeout: '2s',
+    delayed_close_timeout: '0.250s',
   };
 }
 

@@ -50,7 +50,8 @@ function retryPolicy({ retry, timeouts }: Snapshot): Proto {
     retriable_status_codes: RETRIABLE_STATUSES,
     num_retries: retry.retries,
     refresh_cluster_on_retry: true,
-    per_try_idle_timeout: seconds(timeouts.idleMs),
+    // A silence in the middle of an answer is our server's to tell, a moment earlier.
+    per_try_idle_timeout: seconds(timeouts.idleMs + 1000),
     retry_back_off: { base_interval: seconds(retry.baseMs), max_interval: seconds(retry.maxMs) },
     rate_limited_retry_back_off: {
       reset_headers: [{ name: 'retry-after', format: 'SECONDS' }],

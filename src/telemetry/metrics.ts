@@ -34,8 +34,12 @@ function instruments(registry: Registry) {
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> =>
     new Counter({ name, help, labelNames: [...labelNames], registers });
-  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[]): Gauge<L> =>
-    new Gauge({ name, help, labelNames: [...labelNames], registers });
+  const gauge = <L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    aggregator: 'sum' | 'min' = 'sum',
+  ): Gauge<L> => new Gauge({ name, help, labelNames: [...labelNames], registers, aggregator });
   const histogram = <L extends string>(
     name: string,
     help: string,
@@ -68,7 +72,7 @@ function instruments(registry: Registry) {
     denied: counter('tokenlat_quota_denied_total', 'Requests refused by a limit', ['limit']),
     streams: gauge('tokenlat_ext_proc_streams', 'Open ext_proc streams', ['level']),
     anomalies: counter('tokenlat_anomalies_total', 'Things that should not happen', ['kind']),
-    store: gauge('tokenlat_store_up', '1 while the store answers', []),
+    store: gauge('tokenlat_store_up', '1 while the store answers', [], 'min'),
     running: gauge('tokenlat_deployment_running', 'Slots in use', ['deployment']),
     waiting: gauge('tokenlat_deployment_waiting', 'Requests in the queue', ['deployment']),
   };
@@ -87,6 +91,8 @@ function watchEventLoop(registry: Registry): () => void {
     name: 'tokenlat_event_loop_delay_seconds',
     help: 'Delay of the event loop since the last reading',
     labelNames: ['quantile'],
+    // The slowest worker is the one that matters.
+    aggregator: 'max',
     registers: [registry],
     collect() {
       this.set({ quantile: '0.5' }, seconds(delays.percentile(50)));

@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
+import { followEnvoyFiles } from '../../app/follow-envoy-files.ts';
 import { load } from '../../app/load.ts';
 import { serve } from '../../app/serve.ts';
-import { writeFiles } from '../../render/write-files.ts';
-import { renderEnvoy } from '../../render/render-envoy.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { untilStopped } from '../until-stopped.ts';
 
@@ -19,19 +18,20 @@ export function serveCommand(): Command {
     .description('run the server alone, for an Envoy that you run')
     .option('-c, --config <file>', 'configuration file', 'tokenlat.yaml')
     .option('--state <folder>', 'where sockets between workers are kept', '.tokenlat')
-    .option('--envoy-dir <folder>', "write Envoy's configuration there at the start")
+    .option('--envoy-dir <folder>', "write Envoy's configuration there and keep it up to date")
     .action(async ({ config, state, envoyDir }: ServeFlags) => {
       const loaded = load(config);
       const log = createLog({ level: loaded.snapshot.telemetry.logLevel });
       for (const warning of loaded.warnings)
         log.warn('configuration', { path: warning.path, problem: warning.message });
       await untilStopped(log, async () => {
-        if (envoyDir !== undefined) {
-          writeFiles(envoyDir, renderEnvoy(loaded.snapshot, { nodeId: 'tokenlat', dir: resolve(envoyDir) }).files);
-        }
+        const files = envoyDir === undefined ? null : followEnvoyFiles({ loaded, dir: resolve(envoyDir), log });
         const served = await serve({ loaded, runDir: state, log });
         log.info('serving', { workers: loaded.snapshot.server.workers, generation: loaded.snapshot.generation });
-        return () => served.stop();
+        return async () => {
+          files?.close();
+          await served.stop();
+        };
       });
     });
 }

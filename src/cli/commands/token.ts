@@ -25,7 +25,7 @@ export function tokenCommand(): Command {
     .option('--issuer <name>', 'issuer to sign as; default: the first one with a secret')
     .option('--subject <name>', 'who asks', 'developer')
     .option('--tenant <name>', 'for which tenant', 'dev')
-    .option('--models <list>', 'models that it may use, comma-separated, with globs', '*')
+    .option('--models <list>', 'models that it may use, comma-separated; * stands for anything', '*')
     .option('--tier <name>', 'tier of the tenant')
     .option('--scope <list>', 'scopes, space-separated')
     .option('--quota-daily <tokens>', 'tokens a day')

@@ -20,7 +20,10 @@ export function traceCommand(): Command {
       const reading = await openReading(config, state);
       try {
         const found = await reading.traces.get(id);
-        if (found.length === 0) throw new UserError(`no recent request has the id ${printable(id)}`);
+        if (found.length === 0)
+          throw new UserError(
+            `no recent request has the id ${printable(id)} (traces are kept for ledger.keep, and are not written while Redis is away: the log has them)`,
+          );
         for (const trace of found) process.stdout.write(`${json ? JSON.stringify(trace) : describe(trace)}\n`);
       } finally {
         await reading.close();

@@ -114,7 +114,7 @@ function checkRedis({ document, problem, warn }: CheckContext): void {
   if (redis === undefined) {
     warn(
       [],
-      `has no redis: quota and ledger live in memory and are lost with the process${server.workers > 1 ? '; each worker counts on its own' : ''}`,
+      `has no redis: unless "tokenlat up" starts one, quota and ledger live in memory and are lost with the process${server.workers > 1 ? '; each worker counts on its own' : ''}`,
     );
     return;
   }
@@ -124,8 +124,9 @@ function checkRedis({ document, problem, warn }: CheckContext): void {
   } catch {
     url = null;
   }
-  if (url === null || !['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '')
-    problem(['redis', 'url'], 'must be redis://host:port or rediss://host:port');
+  const socket = url?.protocol === 'unix:' && url.pathname.length > 1;
+  if (!socket && (url === null || !['redis:', 'rediss:'].includes(url.protocol) || url.hostname === ''))
+    problem(['redis', 'url'], 'must be redis://host:port, rediss://host:port or unix:///path/of/the/socket');
   if (redis.sentinel !== undefined && redis.cluster !== undefined)
     problem(['redis', 'cluster'], 'cannot stand beside redis.sentinel: keep one');
 }

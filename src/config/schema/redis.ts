@@ -14,7 +14,7 @@ export const redisSection = z
   .strictObject({
     url: text()
       .meta({ examples: ['redis://127.0.0.1:6379', 'rediss://:${env:REDIS_PASSWORD}@redis.example.org:6380/0'] })
-      .describe('redis:// or rediss:// (TLS), with user, password and database where needed.'),
+      .describe('redis:// or rediss:// (TLS), with user, password and database where needed; or unix:///path/of/the/socket.'),
     sentinel: z
       .strictObject({ name: text().describe('Name of the master.'), nodes: z.array(node()).min(1) })
       .optional()

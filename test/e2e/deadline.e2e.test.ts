@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { waitUntil } from '../../src/app/wait-until.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
+import { chatClient, question, type Reply, said, type Send } from './chat-client.ts';
+import { chunk, event, streamAnswer, textOf, usageOf, wholeAnswer } from './openai-answers.ts';
+
+const LIMIT_MS = 300;
+/** What an answer at the deadline may lag behind it. */
+const LAG_MS = 250;
+
+let upstream: MockUpstream;
+let gateway: TestGateway;
+let send: Send;
+
+before(async () => {
+  upstream = await startMockUpstream();
+  gateway = await startGateway({
+    config: {
+      backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
+      models: [{ name: 'm', deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }] }],
+      timeouts: { request: '10s', max_request: '20s', idle: '30s' },
+    },
+  });
+  send = chatClient(gateway, await gateway.token());
+});
+after(async () => {
+  try {
+    assert.doesNotMatch(gateway.envoyLog(), /\[(?:warning|error)\](?!.*(?:deprecated|overload|file descriptor))/i);
+    await gateway.stop();
+  } finally {
+    await upstream.close();
+  }
+});
+beforeEach(() => upstream.clear());
+
+for (const [name, includeUsage] of [
+  ['without usage', false],
+  ['with usage', true],
+] as const) {
+  test(`a stream is cut with finish_reason length, ${name}`, async () => {
+    upstream.respondWith(streamAnswer({ words: 3, thenInstead: [{ hang: true }] }));
+    const reply = await timed({ stream: true, ...(includeUsage && { stream_options: { include_usage: true } }) });
+    assert.equal(reply.status, 200);
+    assert.equal(reply.broken, false);
+    assert.equal(said(reply.events), textOf(3));
+    assert.equal(reply.events.at(-1), '[DONE]');
+    const chunks = reply.events.slice(0, -1).map((data) => JSON.parse(data) as Record<string, never>);
+    const last = chunks.findLast((one) => (one['choices'] as unknown[]).length > 0) as unknown as {
+      id: string;
+      choices: { finish_reason: string }[];
+    };
+    assert.equal(last.choices[0]?.finish_reason, 'length');
+    assert.equal(new Set(chunks.map((one) => one['id'])).size, 1, 'one id for all chunks');
+    const usage = reply.json?.['usage'] as { completion_tokens: number; prompt_tokens: number } | undefined;
+    if (includeUsage) {
+      assert.equal(usage?.completion_tokens, 3);
+      assert.ok(Number(usage?.prompt_tokens) > 0);
+    } else assert.ok(!reply.text.includes('prompt_tokens'));
+    const trace = await gateway.trace(reply.requestId);
+    assert.equal(trace['outcome'], 'cut_by_deadline');
+    const [own] = (await gateway.ledger('acme', 1)).filter((one) => one.requestId === reply.requestId);
+    assert.equal(own?.status, 'partial');
+    assert.equal(own?.completionTokens, 3);
+    assert.ok(await waitUntil(() => upstream.requests[0]?.abortedAt !== null, { timeoutMs: 2000 }), 'the upstream goes on');
+  });
+}
+
+test('every open choice of a stream is finished', async () => {
+  const choice = (index: number, delta: object, finish: string | null = null): string =>
+    event({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'x', choices: [{ index, delta, finish_reason: finish }] });
+  upstream.respondWith({
+    status: 200,
+    headers: { 'content-type': 'text/event-stream' },
+    chunks: [choice(0, { content: 'one' }), choice(1, { content: 'two' }), choice(0, {}, 'stop'), { hang: true }],
+  });
+  const reply = await timed({ stream: true, n: 2 });
+  const finishes = reply.events
+    .filter((data) => data !== '[DONE]')
+    .flatMap((data) => (JSON.parse(data) as { choices: { index: number; finish_reason: string | null }[] }).choices)
+    .filter((one) => one.finish_reason !== null)
+    .map((one) => `${one.index} ${one.finish_reason}`);
+  assert.deepEqual(finishes, ['0 stop', '1 length']);
+  assert.equal(reply.events.at(-1), '[DONE]');
+});
+
+test('before the first token a stream gets a 504', async () => {
+  for (const answer of [
+    { hang: true } as const,
+    { status: 200, headers: { 'content-type': 'text/event-stream' }, chunks: [{ hang: true }] } as const,
+    { status: 200, headers: { 'content-type': 'text/event-stream' }, chunks: [': wait\n\n', { hang: true }] } as const,
+  ]) {
+    upstream.clear();
+    upstream.respondWith(answer);
+    assertTimedOut(await timed({ stream: true }));
+  }
+});
+
+test('a plain request gets a 504', async () => {
+  const body = JSON.stringify({ object: 'chat.completion', usage: usageOf(3) });
+  for (const answer of [
+    { hang: true } as const,
+    { status: 200, headers: { 'content-type': 'application/json' }, chunks: [body.slice(0, 30), { hang: true }] } as const,
+  ]) {
+    upstream.clear();
+    upstream.respondWith(answer);
+    const reply = await timed({});
+    assertTimedOut(reply);
+    const events = (await gateway.ledger('acme', 1)).filter((one) => one.requestId === reply.requestId);
+    assert.equal(events.length, 1);
+    assert.equal(events[0]?.status, 'error');
+    assert.equal(events[0]?.completionTokens, 0);
+  }
+});
+
+test('a stream that is faster than its deadline is left alone', async () => {
+  upstream.respondWith(streamAnswer());
+  const reply = await timed({ stream: true });
+  assert.equal(said(reply.events), textOf(5));
+  assert.match(reply.text, /"finish_reason":"stop"/);
+});
+
+test('words that come at the deadline come whole or not at all', async () => {
+  upstream.respondWith(streamAnswer({ words: 400, paceMs: 2 }));
+  const reply = await timed({ stream: true });
+  const words = said(reply.events);
+  assert.ok(words.length > 0);
+  assert.ok(textOf(400).startsWith(words), 'words in between are missing');
+  assert.equal(reply.events.at(-1), '[DONE]');
+  assert.equal(reply.events.filter((data) => data.includes('"finish_reason":"length"')).length, 1);
+});
+
+test('a body that comes too slowly is refused with 408', async () => {
+  const token = await gateway.token();
+  const abort = new AbortController();
+  const began = performance.now();
+  const response = await fetch(`${gateway.url}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'x-request-timeout-ms': String(LIMIT_MS) },
+    body: new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('{"model":')) }),
+    duplex: 'half',
+    signal: abort.signal,
+  } as RequestInit);
+  assert.equal(response.status, 408);
+  assert.equal(((await response.json()) as { error: { code: string } }).error.code, 'request_timeout');
+  assert.ok(performance.now() - began < LIMIT_MS + LAG_MS);
+  assert.equal(upstream.requests.length, 0);
+  abort.abort();
+});
+
+test('a wish that makes no sense is refused', async () => {
+  for (const wish of ['0', '-1', '1.5', 'soon', '1e3', '', ' ', '9999999999']) {
+    const reply = await send(question('m'), { headers: { 'x-request-timeout-ms': wish } });
+    // An empty header is no header to Envoy's eyes, or an empty wish: both ways no deadline of zero.
+    assert.equal(reply.status, 400, `x-request-timeout-ms: ${wish}`);
+    assert.equal((reply.json?.['error'] as { param: string }).param, 'x-request-timeout-ms');
+  }
+  assert.equal(upstream.requests.length, 0);
+});
+
+test('a deadline of 1 ms ends in an answer, not in a hang', async () => {
+  upstream.respondWith(wholeAnswer());
+  for (const stream of [false, true]) {
+    const reply = await send(question('m', { stream }), { headers: { 'x-request-timeout-ms': '1' } });
+    assert.ok([200, 408, 504].includes(reply.status), reply.text);
+    assert.equal(reply.broken, false);
+  }
+});
+
+test('what is left of an answer is not read twice', async () => {
+  // The finish comes, the usage does not: the answer is whole, and its deadline does not change it.
+  upstream.respondWith(streamAnswer({ words: 2, thenInstead: [chunk({}, 'stop'), { hang: true }] }));
+  const reply = await timed({ stream: true });
+  assert.equal(reply.events.at(-1), '[DONE]');
+  assert.equal(reply.events.filter((data) => /"finish_reason":"(?:stop|length)"/.test(data)).length, 1);
+});
+
+/** Asks with a deadline and checks that the answer keeps it. */
+async function timed(extra: Record<string, unknown>): Promise<Reply> {
+  const began = performance.now();
+  const reply = await send(question('m', extra), { headers: { 'x-request-timeout-ms': String(LIMIT_MS) } });
+  const took = performance.now() - began;
+  assert.ok(took < LIMIT_MS + LAG_MS, `${Math.round(took)} ms`);
+  return reply;
+}
+
+function assertTimedOut(reply: Reply): void {
+  assert.equal(reply.status, 504, reply.text);
+  assert.equal((reply.json?.['error'] as { code: string }).code, 'upstream_timeout');
+  assert.equal((reply.json?.['error'] as { type: string }).type, 'timeout');
+  assert.equal(reply.headers.get('x-timeout-reason'), 'upstream_timeout');
+  assert.equal(reply.headers.get('x-request-id'), reply.requestId);
+  assert.equal(reply.headers.get('content-type'), 'application/json');
+}

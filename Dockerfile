@@ -8,14 +8,16 @@ RUN node scripts/build.mjs && npm prune --omit=dev --ignore-scripts
 FROM node:24-slim
 ENV NODE_ENV=production
 WORKDIR /app
-COPY --from=build --chown=root:root /app/package.json /app/LICENSE ./
-COPY --from=build --chown=root:root /app/node_modules ./node_modules
-COPY --from=build --chown=root:root /app/proto ./proto
-COPY --from=build --chown=root:root /app/dist ./dist
-# The socket Envoy connects to lies in a volume that both containers share.
-RUN mkdir -p /run/tokenlat && chown node:node /run/tokenlat
+COPY --from=build /app/package.json /app/LICENSE ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/proto ./proto
+COPY --from=build /app/schema ./schema
+COPY --from=build /app/dist ./dist
+# Sockets for Envoy, sockets between workers and Envoy's configuration: the only place that is written to. Whoever mounts
+# a volume here finds it with this owner.
+RUN ln -s /app/dist/cli/main.js /usr/local/bin/tokenlat && mkdir -p /run/tokenlat && chown node:node /run/tokenlat
 VOLUME /run/tokenlat
 USER node
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "dist/cli/main.js"]
-CMD ["serve"]
+ENTRYPOINT ["tokenlat"]
+CMD ["serve", "--config", "/etc/tokenlat/tokenlat.yaml", "--state", "/run/tokenlat/state"]

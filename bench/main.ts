@@ -33,7 +33,7 @@ async function main(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'tokenlat-bench-'));
   const payloads = [...new Map(plan.workloads.map(({ payload }) => [payload.name, payload])).values()];
   const profile = values.profile === undefined ? null : resolve(values.profile);
-  const nodeArgs = profile === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`, '--cpu-prof-interval=200'];
+  const nodeArgs = profile === null ? (process.env['BENCH_NODE'] ?? '').split(' ').filter((arg) => arg !== '') : ['--cpu-prof', `--cpu-prof-dir=${profile}`, '--cpu-prof-interval=200'];
   say(`starting the setups in ${dir}`);
   const setups = await startSetups({ dir, payloads, nodeArgs });
   const load = await startScript(join(import.meta.dirname, 'load-main.ts'), [], join(dir, 'load.log'));

@@ -53,7 +53,7 @@ export async function startSetups({ dir, payloads, nodeArgs }: StartOptions): Pr
     await startEcho(await place(base, 'echo', everything), payloads),
     await startGateway(await place(base, 'tokenlat', everything), redisEnv, nodeArgs, redis.pid),
     await startGateway(await place(base, 'tokenlat-2', { ...everything, workers: 2 }), redisEnv, [], redis.pid),
-    await startGateway(await place(base, 'tokenlat-minimal', { workers: 1, everything: false }), {}, [], null),
+    await startGateway(await place(base, 'tokenlat-minimal', { workers: 1, everything: false }), {}, nodeArgs, null),
   ];
   return {
     all,

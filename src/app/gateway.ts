@@ -4,6 +4,7 @@ import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import type { AttemptExchange, RequestExchangeFactory } from '../core/exchange.ts';
 import { parseRequestId } from '../core/ids.ts';
 import { createOpenAiClient } from '../dialects/openai/dialect.ts';
+import { createAsError } from '../flow/as-error.ts';
 import type { FlowOptions } from '../flow/flow-options.ts';
 import { LiveRequests } from '../flow/live-requests.ts';
 import { Pipeline } from '../flow/pipeline.ts';
@@ -68,6 +69,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     rateLimitHeaders,
     services: createServices({ allowed: modelAllowed, log }),
     refusal: createRefusal(client),
+    asError: createAsError({ log, metrics }),
     mayWatchBody,
     live,
     worker,

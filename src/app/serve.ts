@@ -20,11 +20,15 @@ export interface ServeOptions {
 
 /** The whole server: its workers and the listener for operators. */
 export interface Served {
-  stop(): Promise<void>;
+  /** Drains. Without `envoyGone`, Envoy is given a moment to notice before it is refused anything. */
+  stop(options?: { readonly envoyGone?: boolean }): Promise<void>;
 }
 
 /** What a single process and a pool of them have in common. */
 export type Workers = Pick<Worker, 'drain'> & { reports(): ReturnType<WorkerPool['reports']> };
+
+/** Twice the interval of Envoy's health checks of us. */
+const NOTICE_MS = 1000;
 
 /** Starts the workers, then the operators' listener. Throws `StartupError` with what to do. */
 export async function serve({ loaded, runDir, log, logFile }: ServeOptions): Promise<Served> {
@@ -56,9 +60,9 @@ export async function serve({ loaded, runDir, log, logFile }: ServeOptions): Pro
     },
   });
   return {
-    async stop() {
+    async stop({ envoyGone = false } = {}) {
       draining = true;
-      await workers.drain();
+      await workers.drain(envoyGone ? 0 : NOTICE_MS);
       await ops.close();
     },
   };
@@ -70,7 +74,7 @@ async function single(loaded: LoadedConfig, runDir: string, log: Log): Promise<W
       cause,
     });
   });
-  return { drain: () => worker.drain(), reports: async () => [await worker.report()] };
+  return { drain: (noticeMs) => worker.drain(noticeMs), reports: async () => [await worker.report()] };
 }
 
 async function pool(loaded: LoadedConfig, runDir: string, log: Log, logFile = ''): Promise<Workers> {

@@ -55,7 +55,7 @@ export async function up({ path, stateDir, log, logFile, onFatal }: UpOptions): 
       log,
       ...(logFile === undefined ? {} : { logFile }),
     });
-    stops.push(() => served.stop());
+    stops.push(() => served.stop({ envoyGone: true }));
     const envoyDir = join(dir, 'envoy');
     const files = followEnvoyFiles({ loaded, dir: envoyDir, log });
     stops.push(async () => files.close());

@@ -18,7 +18,7 @@ async function main([path = '', index = '', runDir = '', logFile = '']: readonly
   // The primary is gone: nobody would restart or drain us.
   process.once('disconnect', () => void leave());
   process.on('message', (message: ToWorker) => {
-    if (message.kind === 'drain') void leave();
+    if (message.kind === 'drain') void leave(0, message.noticeMs);
     if (message.kind === 'report') {
       void worker.report().then((report) => say({ kind: 'report', turn: message.turn, report }));
     }
@@ -26,10 +26,10 @@ async function main([path = '', index = '', runDir = '', logFile = '']: readonly
   say({ kind: 'ready' });
 }
 
-function once(worker: Worker): (code?: number) => Promise<void> {
+function once(worker: Worker): (code?: number, noticeMs?: number) => Promise<void> {
   let leaving: Promise<void> | null = null;
-  return (code = 0) => {
-    leaving ??= worker.drain().finally(() => process.exit(code));
+  return (code = 0, noticeMs = 0) => {
+    leaving ??= worker.drain(noticeMs).finally(() => process.exit(code));
     return leaving;
   };
 }

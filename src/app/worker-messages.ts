@@ -1,7 +1,9 @@
 import type { ProcessFigures } from '../telemetry/sum-metrics.ts';
 
 /** What the primary process and a worker tell each other over their channel. */
-export type ToWorker = { readonly kind: 'report'; readonly turn: number } | { readonly kind: 'drain' };
+export type ToWorker =
+  | { readonly kind: 'report'; readonly turn: number }
+  | { readonly kind: 'drain'; readonly noticeMs: number };
 
 export type FromWorker =
   | { readonly kind: 'ready' }

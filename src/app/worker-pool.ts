@@ -38,12 +38,12 @@ export class WorkerPool {
     }
   }
 
-  async drain(): Promise<void> {
+  async drain(noticeMs = 0): Promise<void> {
     this.#draining = true;
     await Promise.all(
       [...this.#children.values()].map(async (child) => {
         const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-        this.#send(child, { kind: 'drain' });
+        this.#send(child, { kind: 'drain', noticeMs });
         await gone;
       }),
     );

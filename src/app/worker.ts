@@ -8,6 +8,7 @@ import type { Snapshot } from '../core/snapshot.ts';
 import { workerAddresses } from '../config/worker-address.ts';
 import { watchConfig } from '../config/watch-config.ts';
 import { createExtProcServer } from '../extproc/server.ts';
+import { StreamFault } from '../extproc/stream-fault.ts';
 import { bodyWatch } from './body-watch.ts';
 import { borrowAttempt, tellUpstreamCut } from '../flow/handoff-client.ts';
 import { startHandoffServer } from '../flow/handoff-server.ts';
@@ -33,8 +34,8 @@ export interface WorkerOptions {
 /** One process that serves ext_proc. */
 export interface Worker {
   report(): Promise<WorkerReport>;
-  /** Finishes what is under way, settles, and lets go of everything. */
-  drain(): Promise<void>;
+  /** Finishes what is under way, settles, and lets go of everything. `noticeMs`: how long Envoy may need to notice. */
+  drain(noticeMs: number): Promise<void>;
 }
 
 /** How often reservations of processes that died are looked for. */
@@ -71,7 +72,7 @@ export async function startWorker({ loaded, index, runDir, log }: WorkerOptions)
     const parsed = parseRequestId(id);
     if (parsed === null || parsed.worker === index || parsed.worker >= config.server.workers) {
       metrics.anomaly('unknown_attempt');
-      throw new Error('this attempt belongs to no request under way');
+      throw new StreamFault('unavailable', 'this attempt belongs to no request under way here');
     }
     metrics.anomaly('attempt_elsewhere');
     return borrowAttempt({
@@ -98,6 +99,7 @@ export async function startWorker({ loaded, index, runDir, log }: WorkerOptions)
       const cluster = attributes['xds.cluster_name'] ?? '';
       return gateway.attempt(id, cluster) ?? attemptElsewhere(id, cluster);
     },
+    underWay: () => gateway.live.size,
     onUpstreamCut(id) {
       const parsed = parseRequestId(id);
       if (parsed === null) return;
@@ -160,10 +162,10 @@ export async function startWorker({ loaded, index, runDir, log }: WorkerOptions)
         metrics: await metrics.registry.getMetricsAsJSON(),
       };
     },
-    async drain() {
+    async drain(noticeMs) {
       watcher.close();
       clearInterval(sweeper);
-      await server.drain(config.server.drainMs);
+      await server.drain(config.server.drainMs, noticeMs);
       gateway.live.endAll();
       await stores.flush(FLUSH_MS);
       await handoff.close();

@@ -29,7 +29,9 @@ function isLoopback(address: string): boolean {
  */
 export function requirePrivate(bind: Bind): void {
   if (bind.kind === 'unix' || bind.mtls !== null || isLoopback(bind.address)) return;
-  throw new TypeError(`refusing to listen on ${bind.address} without mutual TLS: bind a loopback address or a unix socket`);
+  throw new TypeError(
+    `refusing to listen on ${bind.address} without mutual TLS: bind a loopback address or a unix socket`,
+  );
 }
 
 /** The address as grpc-js wants it. */

@@ -187,13 +187,6 @@ function asFault(reason: unknown): StreamFault {
 }
 
 function bodyBytes(response: ProcessingResponse): number {
-  switch (response.kind) {
-    case 'immediate_response':
-      return response.response.body.length;
-    case 'request_trailers':
-    case 'response_trailers':
-      return 0;
-    default:
-      return response.change.body?.bytes.length ?? 0;
-  }
+  if (response.kind === 'immediate_response') return response.response.body.length;
+  return 'change' in response ? (response.change.body?.bytes.length ?? 0) : 0;
 }

@@ -1,14 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type handleUnaryCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { AttemptExchangeFactory, RequestExchangeFactory } from '../core/exchange.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import { ACCESS_LOG, createAccessLogHandler } from './access-log-service.ts';
 import { AttemptSession } from './attempt-session.ts';
 import { type Bind, clearStaleSocket, grpcAddress, requirePrivate, restrictSocket } from './bind.ts';
+import type { HealthCheckRequest } from './codec/health-check.ts';
 import { MalformedMessage } from './codec/malformed-message.ts';
 import { driveStream, type ProcessCall } from './drive-stream.ts';
 import { RequestSession } from './request-session.ts';
 import { withRaisedResetLimits } from './reset-limits.ts';
-import { EXTERNAL_PROCESSOR, HEALTH } from './service.ts';
+import { EXTERNAL_PROCESSOR, HEALTH, SERVICE_NAME } from './service.ts';
 import type { OpenSession } from './session.ts';
 import { FAULT_STATUS } from './stream-fault.ts';
 
@@ -16,6 +18,9 @@ import { FAULT_STATUS } from './stream-fault.ts';
 export const LEVEL_KEY = 'tokenlat-level';
 /** Initial metadata in which it may say the id of the request that a try belongs to. */
 export const ID_KEY = 'tokenlat-id';
+
+/** How often a drain looks whether the last request is over. */
+const DRAIN_POLL_MS = 20;
 
 /** Room for headers, attributes and metadata beside a body. */
 const MESSAGE_SLACK = 256 * 1024;
@@ -33,6 +38,8 @@ export interface ExtProcServerOptions {
   readonly attemptFactory: AttemptExchangeFactory;
   /** Envoy says that the upstream of this request broke in the middle of its answer. */
   readonly onUpstreamCut: (id: string) => void;
+  /** Requests that may still open a stream for a try. */
+  readonly underWay: () => number;
   readonly limits: ExtProcLimits;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'anomaly'>;
@@ -42,10 +49,11 @@ export interface ExtProcServer {
   /** Listens. Throws `TypeError` for a public address without mutual TLS, `Error` when the address is taken. */
   readonly start: () => Promise<void>;
   /**
-   * Says NOT_SERVING and GOAWAY, takes no new connection, waits for the open streams and cuts what is left at the deadline.
-   * Gives how many streams were cut.
+   * Says NOT_SERVING, and for `noticeMs` serves on while Envoy notices. Then refuses new requests as UNAVAILABLE, but takes
+   * the tries of those under way until there are none or the deadline is near; then GOAWAY. What is left at the deadline is
+   * cut. Gives how many streams were cut.
    */
-  readonly drain: (deadlineMs: number) => Promise<number>;
+  readonly drain: (deadlineMs: number, noticeMs?: number) => Promise<number>;
   /** `unix:<path>` or `<host>:<port>` with the port that was really taken. */
   readonly address: () => string;
   /** Streams open now. */
@@ -57,6 +65,7 @@ export function createExtProcServer(options: ExtProcServerOptions): ExtProcServe
   const { bind, limits } = options;
   const open = new Set<ProcessCall>();
   let serving = false;
+  let refusing = false;
   let port = bind.kind === 'tcp' ? bind.port : 0;
 
   const server = new Server({
@@ -72,13 +81,14 @@ export function createExtProcServer(options: ExtProcServerOptions): ExtProcServe
     Process: (call: ProcessCall): void => {
       open.add(call);
       call.once('close', () => open.delete(call));
-      serveCall(call, options);
+      serveCall(call, options, refusing);
     },
   });
-  const check: handleUnaryCall<string | MalformedMessage, boolean> = (call, callback) => {
-    if (call.request instanceof MalformedMessage) {
-      callback({ code: status.INVALID_ARGUMENT, details: `malformed message: ${call.request.message}` });
-    } else if (call.request !== '' && call.request !== 'envoy.service.ext_proc.v3.ExternalProcessor') {
+  const check: handleUnaryCall<HealthCheckRequest | MalformedMessage, boolean> = (call, callback) => {
+    const { request } = call;
+    if (request instanceof MalformedMessage) {
+      callback({ code: status.INVALID_ARGUMENT, details: `malformed message: ${request.message}` });
+    } else if (request.service !== '' && request.service !== SERVICE_NAME) {
       callback({ code: status.NOT_FOUND, details: 'unknown service' });
     } else callback(null, serving);
   };
@@ -94,33 +104,50 @@ export function createExtProcServer(options: ExtProcServerOptions): ExtProcServe
       if (bind.kind === 'unix') await restrictSocket(bind.path);
       serving = true;
     },
-    async drain(deadlineMs) {
+    async drain(deadlineMs, noticeMs = 0) {
+      const deadline = performance.now() + deadlineMs;
+      const left = (): number => Math.max(0, deadline - performance.now());
       serving = false;
+      await sleep(Math.min(noticeMs, left()));
+      refusing = true;
+      while (options.underWay() > 0 && left() > 0) await sleep(Math.min(DRAIN_POLL_MS, left()));
       accessLog.close();
-      return shutDown(server, open, deadlineMs);
+      return shutDown(server, open, left());
     },
     address: () => grpcAddress(bind.kind === 'tcp' ? { ...bind, port } : bind),
     streams: () => open.size,
   };
 }
 
-function serveCall(call: ProcessCall, { requestFactory, attemptFactory, log, metrics }: ExtProcServerOptions): void {
+function serveCall(
+  call: ProcessCall,
+  { requestFactory, attemptFactory, log, metrics }: ExtProcServerOptions,
+  refusing: boolean,
+): void {
   const level = call.metadata.get(LEVEL_KEY)[0];
   const id = call.metadata.get(ID_KEY)[0];
   let open: OpenSession;
+  if (level === 'request' && refusing) {
+    refuse(call, { code: FAULT_STATUS.unavailable, details: 'draining' });
+    return;
+  }
   if (level === 'request') open = (output) => new RequestSession({ factory: requestFactory, output });
   else if (level === 'attempt') {
     open = (output) => new AttemptSession({ factory: attemptFactory, id: typeof id === 'string' ? id : '', output });
   } else {
-    call.emit('error', {
+    refuse(call, {
       code: FAULT_STATUS.precondition,
       details: `initial metadata ${LEVEL_KEY} must be request or attempt`,
     });
-    call.resume();
     metrics.anomaly('stream_without_level');
     return;
   }
   driveStream({ call, open, log, onFault: (kind) => metrics.anomaly(`stream_${kind}`) });
+}
+
+function refuse(call: ProcessCall, status: { readonly code: number; readonly details: string }): void {
+  call.emit('error', status);
+  call.resume();
 }
 
 function listen(server: Server, bind: Bind): Promise<number> {
@@ -148,6 +175,8 @@ async function shutDown(server: Server, open: ReadonlySet<ProcessCall>, deadline
       timer = setTimeout(() => {
         cut = open.size;
         server.forceShutdown();
+        // grpc-js tells a call of its end only when the socket does, and the process may be gone by then.
+        for (const call of [...open]) call.destroy();
         resolve();
       }, deadlineMs);
     }),

@@ -7,10 +7,13 @@ function clientSide(): never {
   throw new TypeError('only the server side of this service exists');
 }
 
+/** The one service beside health. */
+export const SERVICE_NAME = 'envoy.service.ext_proc.v3.ExternalProcessor';
+
 /** `envoy.service.ext_proc.v3.ExternalProcessor` with our codec in it. */
 export const EXTERNAL_PROCESSOR: ServiceDefinition = {
   Process: {
-    path: '/envoy.service.ext_proc.v3.ExternalProcessor/Process',
+    path: `/${SERVICE_NAME}/Process`,
     requestStream: true,
     responseStream: true,
     requestDeserialize: deserializeProcessingRequest,

@@ -7,6 +7,8 @@ export const FAULT_STATUS = {
   /** The stream ended before its answer. */
   aborted: 10,
   internal: 13,
+  /** Another server may well serve this: Envoy tries the next one. */
+  unavailable: 14,
 } as const;
 
 /** Why a stream ends with an error. The text reaches Envoy's access log: it holds no secret and nothing from outside. */

@@ -6,7 +6,7 @@ import type { LocalResponse, RequestHead, ResponseHead } from '../core/http.ts';
 import { isPromise, type MaybePromise } from '../core/maybe-promise.ts';
 import type { Attempt } from '../core/station.ts';
 import type { Usage } from '../core/usage.ts';
-import type { Closing } from './closing.ts';
+import type { AttemptLog } from './attempt-log.ts';
 import type { FlowOptions } from './flow-options.ts';
 import type { Plan } from './plan.ts';
 import { microsSince, walkAttempt } from './walk.ts';
@@ -15,7 +15,7 @@ import { microsSince, walkAttempt } from './walk.ts';
 export interface AttemptOwner {
   readonly context: RequestContext;
   readonly plan: Plan;
-  readonly closing: Closing;
+  readonly closing: { readonly attempts: AttemptLog };
   /** What the route that was chosen lets its tries see. */
   readonly watch: Watch;
   readonly over: boolean;

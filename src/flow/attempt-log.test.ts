@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatewayError } from '../core/error.ts';
 import { AttemptLog } from './attempt-log.ts';
-import type { ClosingHow } from './closing.ts';
+import type { ClosingHow } from './closing-how.ts';
 import { attemptOf, bench, contextOf, deploymentOf, usageOf } from './flow-kit.test.ts';
 import type { GrowingContext } from './walk.ts';
 

@@ -5,7 +5,7 @@ import type { Attempt } from '../core/station.ts';
 import type { AttemptRecord } from '../core/trail.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
 import { ledgerEvent } from '../stations/wrap/ledger-events.ts';
-import type { ClosingHow } from './closing.ts';
+import type { ClosingHow } from './closing-how.ts';
 import type { GrowingContext } from './walk.ts';
 
 interface Entry {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatewayError } from '../core/error.ts';
-import { Closing, type ClosingHow } from './closing.ts';
+import { Closing } from './closing.ts';
+import type { ClosingHow } from './closing-how.ts';
 import {
   attemptOf,
   bench,

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../core/context.ts';
-import type { CutBy, Ending } from '../core/ending.ts';
+import type { Ending } from '../core/ending.ts';
 import { GatewayError } from '../core/error.ts';
 import type { LedgerEvent, LedgerStatus } from '../core/ledger-event.ts';
 import type { Mutation } from '../core/mutation.ts';
@@ -8,15 +8,10 @@ import type { Attempt } from '../core/station.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
 import { ledgerEvent } from '../stations/wrap/ledger-events.ts';
 import { AttemptLog } from './attempt-log.ts';
+import type { ClosingHow } from './closing-how.ts';
 import type { FlowOptions } from './flow-options.ts';
 import { UsageMeter } from './usage-meter.ts';
 import { type GrowingContext, walkFinish } from './walk.ts';
-
-export type ClosingHow =
-  | { readonly kind: 'complete' }
-  | { readonly kind: 'answered'; readonly status: number }
-  | { readonly kind: 'failed'; readonly error: GatewayError }
-  | { readonly kind: 'cut'; readonly by: CutBy };
 
 /** What becomes of a request at its end: its usage, its cost, its trace, and every station's `finish`, once. */
 export class Closing {

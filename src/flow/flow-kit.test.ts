@@ -17,6 +17,7 @@ import { createAdapt } from '../stations/adapt/adapt.ts';
 import type { FlowOptions } from './flow-options.ts';
 import { LiveRequests } from './live-requests.ts';
 import type { AnyStation } from './pipeline.ts';
+import { createAsError } from './as-error.ts';
 import { createRefusal } from './refusal.ts';
 import { RequestFlow } from './request-flow.ts';
 import { createServices } from './services.ts';
@@ -189,7 +190,7 @@ export function configOf(over: object = {}): Snapshot {
   return {
     generation: 1,
     limits: { bodyBytes: 100, responseBytes: 1000, eventBytes: 1000, headerBytes: 1000, jsonDepth: 8 },
-    timeouts: { requestMs: 30_000, maxRequestMs: 60_000, idleMs: 1, connectMs: 1 },
+    timeouts: { requestMs: 30_000, maxRequestMs: 60_000, idleMs: 1_000_000, connectMs: 1 },
     retry: { retries: 2, baseMs: 1, maxMs: 1, retryAfterCapMs: 1 },
     responses: { model: 'requested' },
     ledger: { keepMs: 5 },
@@ -340,6 +341,7 @@ export function bench({
       rateLimitHeaders: (limits) => [['x-limits', String(limits.length)]],
       services: createServices({ allowed: (_principal, name) => name !== 'hidden', log }),
       refusal: createRefusal(clientDialect),
+      asError: createAsError({ log, metrics }),
       mayWatchBody: () => mayWatchBody,
       live: new LiveRequests(),
       worker: 0,

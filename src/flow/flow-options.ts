@@ -7,7 +7,7 @@ import type { Clock } from '../core/ports/clock.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Adapt } from '../stations/adapt/adapt.ts';
-import type { Closing } from './closing.ts';
+import type { AttemptLog } from './attempt-log.ts';
 import type { Target } from './endpoints.ts';
 import type { LiveRequests } from './live-requests.ts';
 import type { AnyStation } from './pipeline.ts';
@@ -29,8 +29,10 @@ export interface FlowOptions {
   readonly refusal: (
     subject: GrowingContext | { readonly head: RequestHead | null; readonly config: Snapshot },
     error: GatewayError,
-    closing?: Closing | null,
+    closing?: { readonly attempts: AttemptLog } | null,
   ) => LocalResponse;
+  /** Any thrown value as an error for the client; a fault of ours is logged and counted. */
+  readonly asError: (reason: unknown, ctx: { readonly id: string } | null) => GatewayError;
   /** May one more stream be watched up to its first output? Asked once for each stream that could fail over. */
   readonly mayWatchBody: () => boolean;
   readonly live: LiveRequests;

@@ -1,16 +1,26 @@
+import type { AttemptExchange } from '../core/exchange.ts';
 import type { RequestId } from '../core/ids.ts';
-import type { RequestFlow } from './request-flow.ts';
+
+/** A request under way, as others of this process see it. */
+export interface LiveRequest {
+  /** A try begins at this cluster. */
+  attempt(cluster: string): AttemptExchange;
+  /** Envoy says that the upstream broke its answer. */
+  upstreamCut(): void;
+  /** Our own shutdown has waited long enough. */
+  shutDown(): void;
+}
 
 /** The requests under way in this process, so that an attempt stream finds the request that it is a try of. */
 export class LiveRequests {
-  readonly #byId = new Map<RequestId, RequestFlow>();
+  readonly #byId = new Map<RequestId, LiveRequest>();
   #idle: (() => void)[] = [];
 
-  add(id: RequestId, flow: RequestFlow): void {
-    this.#byId.set(id, flow);
+  add(id: RequestId, request: LiveRequest): void {
+    this.#byId.set(id, request);
   }
 
-  get(id: RequestId): RequestFlow | undefined {
+  get(id: RequestId): LiveRequest | undefined {
     return this.#byId.get(id);
   }
 
@@ -30,6 +40,6 @@ export class LiveRequests {
 
   /** Ends what is left, as cut by our own shutdown. */
   endAll(): void {
-    for (const flow of [...this.#byId.values()]) flow.shutDown();
+    for (const request of this.#byId.values()) request.shutDown();
   }
 }

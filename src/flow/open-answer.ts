@@ -1,7 +1,8 @@
 import type { RequestContext } from '../core/context.ts';
 import type { ResponseHead } from '../core/http.ts';
 import { Answer, type AnswerEnd } from './answer.ts';
-import type { Closing, ClosingHow } from './closing.ts';
+import type { Closing } from './closing.ts';
+import type { ClosingHow } from './closing-how.ts';
 import type { FlowOptions } from './flow-options.ts';
 import { answerHeaders, errorHead, usageHeaders } from './response-heads.ts';
 
@@ -32,7 +33,7 @@ export function openAnswer(
       closing.attempts.begun = true;
       return [...answerHeaders(ctx, closing), ...options.rateLimitHeaders(limits)];
     },
-    usageHeaders: () => usageHeaders(closing),
+    usageHeaders: () => usageHeaders(closing.tally()),
     errorHead: (error, raw) => errorHead(ctx, closing, error, raw),
     onEnd: (how) => {
       if (how.kind === 'cut' || (how.kind === 'failed' && how.begun)) closing.attempts.begun = true;

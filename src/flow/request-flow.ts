@@ -6,47 +6,40 @@ import type { LocalResponse, RequestHead, ResponseHead } from '../core/http.ts';
 import { isPromise, type MaybePromise } from '../core/maybe-promise.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import { Alarm } from './alarm.ts';
-import type { Answer } from './answer.ts';
 import { arrive, shownIdOf } from './arrival.ts';
 import { AttemptFlow, type AttemptOwner } from './attempt-flow.ts';
 import { BodyBuffer } from './body-buffer.ts';
-import { Closing, type ClosingHow } from './closing.ts';
+import { Closing } from './closing.ts';
+import type { ClosingHow } from './closing-how.ts';
+import { Delivery } from './delivery.ts';
 import { type Target, targetOf } from './endpoints.ts';
 import type { FlowOptions } from './flow-options.ts';
-import { localReplyError } from './local-reply.ts';
-import { openAnswer } from './open-answer.ts';
+import type { LiveRequest } from './live-requests.ts';
 import { planMutation, planOf, type Plan, watchOf } from './plan.ts';
-import { answerHeaders, errorHead, refusalHeaders } from './response-heads.ts';
+import { answerHeaders, refusalHeaders } from './response-heads.ts';
 import { type GrowingContext, microsSince, walkHead, walkRequest } from './walk.ts';
 
 const HOLD: RequestReply = { kind: 'hold' };
-const WAIT: ResponseReply = { kind: 'hold' };
-
-/** How long an answer that is `said` or `finished` may leave its upstream's connection open before we end it ourselves. */
-const LINGER_MS = { said: 1000, finished: 5000 };
 
 /** How long Envoy's word on who broke an answer is waited for. */
 const VERDICT_MS = 300;
 
 /** One client request from its head to its settlement. */
-export class RequestFlow implements RequestExchange, AttemptOwner {
+export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
   readonly #options: FlowOptions;
   readonly #port: RequestPort;
   readonly #abort = new AbortController();
   readonly #config: Snapshot;
   readonly #body: BodyBuffer;
   readonly #alarm = new Alarm();
-  readonly #silence = new Alarm();
-  #heardAt = 0;
   #head: RequestHead | null = null;
   #target: Target | null = null;
   #ctx: GrowingContext | null = null;
   #headWalk: MaybePromise<LocalResponse | null> = null;
   #plan: Plan | null = null;
   #watch: Watch = 'none';
-  #answer: Answer | null = null;
+  #delivery: Delivery | null = null;
   #closing: Closing | null = null;
-  #lingering: Answer['lingering'] = null;
   /** We have answered in place of the upstream, or the answer has ended: what still comes is not for us. */
   #over = false;
 
@@ -176,44 +169,25 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
   // ── response side ───────────────────────────────────────────────────────────────────────────────────────────────
 
   readonly onResponseHead = (head: ResponseHead, end: boolean): ResponseReply => {
-    if (this.#over || this.#ctx === null) return this.#ownReply(head, end);
-    return this.#guardResponse(() => {
-      const failure = localReplyError(head);
-      const closing = this.closing;
-      if (failure !== null || closing.current === null) {
-        const error = failure ?? new GatewayError('internal_error', 'The answer came from no known attempt.');
-        return this.#failWith(error);
-      }
-      const answer = openAnswer(this.#options, this.context, closing, head, this.#end);
-      this.#answer = answer;
-      this.#heardAt = this.#options.clock.now();
-      this.#silence.set(this.#config.timeouts.idleMs, this.#onSilence);
-      return end ? answer.close() : WAIT;
+    if (this.#over || this.#closing === null) return this.#ownReply(end);
+    this.#delivery = new Delivery({
+      flow: this.#options,
+      port: this.#port,
+      ctx: this.context,
+      closing: this.#closing,
+      alarm: this.#alarm,
+      end: this.#end,
     });
+    return this.#delivery.head(head, end);
   };
 
-  readonly onResponseBody = (chunk: Buffer, end: boolean): ResponseReply => {
-    const answer = this.#answer;
-    if (answer === null) return { kind: 'send', chunks: [chunk], end };
-    return this.#guardResponse(() => {
-      this.#heardAt = this.#options.clock.now();
-      const reply = answer.push(chunk, end);
-      this.#linger(answer.lingering);
-      return reply;
-    });
-  };
+  readonly onResponseBody = (chunk: Buffer, end: boolean): ResponseReply =>
+    this.#delivery?.body(chunk, end) ?? { kind: 'send', chunks: [chunk], end };
 
-  /** An answer that Envoy or another filter gave without us having seen the request: it passes as it is. */
-  #ownReply(_head: ResponseHead, end: boolean): ResponseReply {
+  /** An answer of ours, or one that another filter gave without us having seen the request: it passes as it is. */
+  #ownReply(end: boolean): ResponseReply {
     const headers = this.#head === null ? [] : refusalHeaders(shownIdOf(this.#head, ''));
     return { kind: 'send', head: { set: headers }, chunks: [], end };
-  }
-
-  #failWith(error: GatewayError): ResponseReply {
-    const ctx = this.#context();
-    const { head, body } = errorHead(ctx, this.#closing, error);
-    const metadata = this.#end({ kind: 'failed', error });
-    return { kind: 'send', head, chunks: [body], end: true, ...(metadata === undefined ? {} : { metadata }) };
   }
 
   // ── endings ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -221,45 +195,15 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
   readonly #onDeadline = (): void => {
     const ctx = this.#ctx;
     if (this.#over || ctx === null) return;
-    const partial = this.#answer?.cutShort(this.#options.client.cutShort) ?? null;
-    if (partial !== null) {
-      this.#port.push(partial);
-      return;
-    }
     const error =
       this.#plan === null
         ? new GatewayError('request_timeout', 'The request was not ready to be sent within its time limit.')
         : new GatewayError('upstream_timeout', 'The model service did not answer within the time limit.');
-    if (this.#answer !== null && !this.#answer.ended) {
-      this.#port.push(this.#answer.fail(error));
-      return;
-    }
-    const response = this.#options.refusal(ctx, error);
+    if (this.#delivery?.expire(error) === true) return;
+    const response = this.#options.refusal(ctx, error, this.#closing);
     this.#end({ kind: 'failed', error });
     this.#port.push({ kind: 'respond', response });
   };
-
-  /** The upstream has said nothing for too long in the middle of its answer. One timer a request, not one a chunk. */
-  readonly #onSilence = (): void => {
-    const answer = this.#answer;
-    if (this.#over || answer === null) return;
-    const left = this.#heardAt + this.#config.timeouts.idleMs - this.#options.clock.now();
-    if (left > 0) this.#silence.set(left, this.#onSilence);
-    else
-      this.#port.push(
-        answer.fail(new GatewayError('upstream_timeout', 'The model service fell silent in its answer.')),
-      );
-  };
-
-  /** The answer is whole, but its upstream keeps the connection open: what it still says does not lengthen our patience. */
-  #linger(state: Answer['lingering']): void {
-    if (this.#over || state === this.#lingering || state === null) return;
-    this.#lingering = state;
-    const left = this.#context().deadline - this.#options.clock.now();
-    this.#alarm.set(Math.min(LINGER_MS[state], left), () => {
-      if (!this.#over && this.#answer !== null) this.#port.push(this.#answer.close());
-    });
-  }
 
   /** The stream is over before the answer: the client left, or the upstream broke. Envoy's access log knows. */
   readonly close = (): void => {
@@ -268,12 +212,13 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
       this.#endAs('client');
       return;
     }
-    if (this.#answer?.lingering === 'said') {
+    if (this.#delivery?.said === true) {
       // Everything was delivered: clients that know the protocol leave at its end.
       this.#end({ kind: 'complete' });
       return;
     }
     this.#closing?.stopClock();
+    this.#delivery?.stop();
     this.#alarm.set(VERDICT_MS, () => this.#endAs('client'));
   };
 
@@ -296,7 +241,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
     if (this.#over) return undefined;
     this.#over = true;
     this.#alarm.clear();
-    this.#silence.clear();
+    this.#delivery?.stop();
     if (this.#ctx !== null) {
       this.#options.metrics.streams('request', -1);
       this.#options.live.remove(this.#ctx.id);
@@ -327,34 +272,13 @@ export class RequestFlow implements RequestExchange, AttemptOwner {
   }
 
   #refuse(reason: unknown): RequestReply {
-    const error = this.#asError(reason);
+    const error = this.#options.asError(reason, this.#ctx);
     if (this.#over) return HOLD;
     const subject = this.#ctx ?? { head: this.#head, config: this.#config };
     const response = this.#options.refusal(subject, error, this.#closing);
     this.#end({ kind: 'failed', error });
     this.#over = true;
     return { kind: 'respond', response };
-  }
-
-  #guardResponse(step: () => ResponseReply): ResponseReply {
-    try {
-      return step();
-    } catch (reason) {
-      const error = this.#asError(reason);
-      if (this.#over) return WAIT;
-      if (this.#answer !== null && !this.#answer.ended) return this.#answer.fail(error);
-      return this.#failWith(error);
-    }
-  }
-
-  #asError(reason: unknown): GatewayError {
-    const error = GatewayError.from(reason);
-    if (error.code === 'internal_error') {
-      const cause = error.cause instanceof Error ? error.cause : error;
-      this.#options.log.error('request failed inside the gateway', { request_id: this.#ctx?.id, error: cause });
-      this.#options.metrics.anomaly('internal_error');
-    }
-    return error;
   }
 
   #context(): GrowingContext {

@@ -4,19 +4,25 @@ import type { HeaderPair } from '../core/http.ts';
 import { formatMicroUnits } from '../core/money.ts';
 import type { Mutation } from '../core/mutation.ts';
 import { errorResponse } from '../stations/wrap/error-response.ts';
+import type { AttemptLog } from './attempt-log.ts';
 import type { Closing } from './closing.ts';
 import type { GrowingContext } from './walk.ts';
 
+/** Whose tries an answer came from. */
+interface Tried {
+  readonly attempts: AttemptLog;
+}
+
 /** What every answer of a known request says of itself, as far as it is known by now. */
-export function answerHeaders(ctx: GrowingContext, closing: Closing | null): readonly HeaderPair[] {
+export function answerHeaders(ctx: GrowingContext, tried: Tried | null): readonly HeaderPair[] {
   const headers: HeaderPair[] = [...refusalHeaders(ctx.shownId)];
   if (ctx.decision !== undefined) headers.push(['x-route-id', headerValue(ctx.decision.route.id)]);
-  const attempt = closing?.current ?? null;
-  if (closing !== null && attempt !== null) {
+  const attempt = tried?.attempts.current ?? null;
+  if (tried !== null && attempt !== null) {
     headers.push(
       ['x-tokenlat-model', headerValue(attempt.candidate.deployment.model)],
       ['x-tokenlat-backend', headerValue(attempt.candidate.deployment.backend.name)],
-      ['x-tokenlat-attempts', String(closing.attempts.count)],
+      ['x-tokenlat-attempts', String(tried.attempts.count)],
     );
   }
   return headers;
@@ -27,8 +33,7 @@ export function refusalHeaders(shownId: string): readonly HeaderPair[] {
 }
 
 /** Tokens and cost of a whole answer. */
-export function usageHeaders(closing: Closing): readonly HeaderPair[] {
-  const tally = closing.tally();
+export function usageHeaders(tally: ReturnType<Closing['tally']>): readonly HeaderPair[] {
   if (tally === null) return [];
   const { usage, cost, currency } = tally;
   return [
@@ -43,11 +48,11 @@ export function usageHeaders(closing: Closing): readonly HeaderPair[] {
 /** An error that replaces an upstream's answer: status and headers by mutation, its body as our own chunk. */
 export function errorHead(
   ctx: GrowingContext,
-  closing: Closing | null,
+  tried: Tried | null,
   error: GatewayError,
   raw?: Buffer,
 ): { readonly head: Mutation; readonly body: Uint8Array } {
-  const response = errorResponse(ctx.dialect, error, answerHeaders(ctx, closing), raw);
+  const response = errorResponse(ctx.dialect, error, answerHeaders(ctx, tried), raw);
   return {
     head: {
       set: [

@@ -138,8 +138,9 @@ export function processorCluster(snapshot: Snapshot): Proto {
     health_checks: [
       {
         timeout: '1s',
-        interval: '2s',
-        no_traffic_interval: '2s',
+        interval: '0.5s',
+        no_traffic_interval: '0.5s',
+        unhealthy_interval: '0.5s',
         unhealthy_threshold: 2,
         healthy_threshold: 1,
         grpc_health_check: { service_name: 'envoy.service.ext_proc.v3.ExternalProcessor' },

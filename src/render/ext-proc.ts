@@ -13,12 +13,31 @@ import type { Proto } from './proto.ts';
 
 const EXT_PROC = 'envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor';
 
+/**
+ * A worker that is gone, or says that it is leaving, is passed over while nothing of a stream was begun. `reset` is not among
+ * the causes: what a dead worker has begun must not be played again, its reservation would be charged twice. The ring's
+ * neighbour is often the same host, hence the many attempts at picking another.
+ */
+const OPEN_ELSEWHERE: Proto = {
+  retry_on: 'connect-failure,refused-stream,reset-before-request,unavailable',
+  num_retries: 3,
+  retry_back_off: { base_interval: '0.005s', max_interval: '0.050s' },
+  retry_host_predicate: [
+    {
+      name: 'envoy.retry_host_predicates.previous_hosts',
+      typed_config: any('envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate'),
+    },
+  ],
+  host_selection_retry_max_attempts: 30,
+};
+
 /** What both levels share. A request that we do not see must not pass: hence no failure mode, and errors for bad mutations. */
 function common(snapshot: Snapshot, level: 'request' | 'attempt', metadata: readonly Proto[] = []): Proto {
   return {
     grpc_service: {
       envoy_grpc: { cluster_name: PROCESSOR_CLUSTER },
       timeout: '0s',
+      retry_policy: OPEN_ELSEWHERE,
       initial_metadata: [
         { key: LEVEL_KEY, value: level },
         { key: AFFINITY_HEADER, value: `%REQ(${AFFINITY_HEADER})%` },

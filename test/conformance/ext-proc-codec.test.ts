@@ -312,8 +312,8 @@ test('nesting is bounded: groups, structs and lists', () => {
 });
 
 test('the health check speaks as the reference does', () => {
-  assert.equal(decodeHealthCheckRequest(referenceCheck.requestSerialize({ service: 'x.y' })), 'x.y');
-  assert.equal(decodeHealthCheckRequest(referenceCheck.requestSerialize({})), '');
+  assert.deepEqual(decodeHealthCheckRequest(referenceCheck.requestSerialize({ service: 'x.y' })), { service: 'x.y' });
+  assert.deepEqual(decodeHealthCheckRequest(referenceCheck.requestSerialize({})), { service: '' });
   assert.ok(decodeHealthCheckRequest(Buffer.from([0x0a, 200])) instanceof MalformedMessage);
   assert.deepEqual(referenceCheck.responseDeserialize(encodeHealthCheckResponse(true)), { status: 'SERVING' });
   assert.deepEqual(referenceCheck.responseDeserialize(encodeHealthCheckResponse(false)), { status: 'NOT_SERVING' });

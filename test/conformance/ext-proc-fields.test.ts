@@ -60,7 +60,10 @@ for (const file of ['service/ext_proc/v3/external_processor', 'config/core/v3/ba
 
 /** The leaf of a type name: the loader writes names relative to where they stand, and those of map entries in its own way. */
 const leaf = (name: string | undefined): string =>
-  ((name ?? '').split('.').at(-1) ?? '').replace(/Entry$/, '').replaceAll('_', '').toLowerCase();
+  ((name ?? '').split('.').at(-1) ?? '')
+    .replace(/Entry$/, '')
+    .replaceAll('_', '')
+    .toLowerCase();
 
 /** A map's entry: `Message.Filter_metadata` to the loader, `Message.FilterMetadataEntry` to all others. */
 function mapEntry(loaderName: string): Readonly<Record<string, Field>> | undefined {

@@ -63,8 +63,9 @@ test('x-ratelimit headers count down, on plain answers and on streams', async ()
   assertRefused(refused, 'rate_limit_exceeded', 'rate_limit_error');
   assert.match(message(refused), /tenant few on requests_per_minute: limit 3, remaining 0, requested 1/);
   assert.equal(refused.headers.get('x-ratelimit-remaining-requests'), '0');
+  // A window slides by whole seconds: the last part of one may stand for a second more.
   const retryAfter = Number(refused.headers.get('retry-after'));
-  assert.ok(retryAfter >= 1 && retryAfter <= 60, `retry-after: ${retryAfter}`);
+  assert.ok(retryAfter >= 1 && retryAfter <= 61, `retry-after: ${retryAfter}`);
   assert.equal(upstream.requests.length, 3);
 });
 

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { AttemptExchange, RequestExchange, RequestPort, RequestReply, ResponseReply } from '../../src/core/exchange.ts';
+import type {
+  AttemptExchange,
+  RequestExchange,
+  RequestPort,
+  RequestReply,
+  ResponseReply,
+} from '../../src/core/exchange.ts';
 import type { MaybePromise } from '../../src/core/maybe-promise.ts';
 import { AttemptSession } from '../../src/extproc/attempt-session.ts';
 import type { MessageKind } from '../../src/extproc/codec/processing-request.ts';
@@ -146,7 +152,7 @@ test('any order of a request’s messages gets legal answers or a status, and no
       const look = (): void => {
         for (; read < call.written.length; read++) envoy.answered(call.written[read]!);
       };
-      for (const [index, letter] of [...spoken].entries()) {
+      for (const [index, letter] of spoken.split('').entries()) {
         const [kind, end] = LETTERS[letter]!;
         const modes = index === spoken.search(/[^x]/) ? (['FULL', buffered] as const) : undefined;
         const said = message(kind, {
@@ -171,7 +177,13 @@ test('any order of a request’s messages gets legal answers or a status, and no
       call.cancel();
       call.cancel();
       look();
-      assertSound(call, envoy, exchanges.length, exchanges.reduce((sum, one) => sum + one.closed, 0), spoken);
+      assertSound(
+        call,
+        envoy,
+        exchanges.length,
+        exchanges.reduce((sum, one) => sum + one.closed, 0),
+        spoken,
+      );
 
       const broke = exchanges.some((one) => one.broke);
       if (!isLegal(spoken) && !broke && !envoy.replaced) {
@@ -186,7 +198,8 @@ test('any order of a request’s messages gets legal answers or a status, and no
         const noPlace = tell === 'big' && /^Rt/.test(spoken.replaceAll(/[^RrDdt]/g, ''));
         assert.ok(bodiless || noPlace, `${spoken} is legal and ended with ${before}`);
       }
-      if (broke && !envoy.replaced) assert.ok(before === 13 || before === 3, `${spoken} broke and ended with ${before}`);
+      if (broke && !envoy.replaced)
+        assert.ok(before === 13 || before === 3, `${spoken} broke and ended with ${before}`);
       if (before !== null) seen.status++;
       if (envoy.replaced) seen.replaced++;
       const complete = /^(h|HB*[bT])/.test(spoken.replaceAll(/[^HhBbT]/g, ''));
@@ -272,7 +285,7 @@ test('any order of a try’s messages gets legal answers or a status, and no bod
               },
             }),
         });
-        for (const [index, letter] of [...spoken].entries()) {
+        for (const [index, letter] of spoken.split('').entries()) {
           const [kind, end] = LETTERS[letter]!;
           const first = index === spoken.search(/[^x]/);
           const said = message(kind, { end, modes: first ? ['NONE', watched ? 'STREAMED' : 'NONE'] : undefined });
@@ -285,7 +298,13 @@ test('any order of a try’s messages gets legal answers or a status, and no bod
         if (halfClose) call.halfClose();
         await settled();
         call.cancel();
-        assertSound(call, envoy, exchanges.length, exchanges.reduce((sum, one) => sum + one.closed, 0), spoken);
+        assertSound(
+          call,
+          envoy,
+          exchanges.length,
+          exchanges.reduce((sum, one) => sum + one.closed, 0),
+          spoken,
+        );
         if (!isLegal(spoken) && before === null) assert.ok(envoy.replaced, `${spoken} is illegal and went through`);
         if (before === 0) {
           assert.ok(watched, 'a try that watches no body ended its stream');

@@ -68,7 +68,8 @@ export class EnvoyModel {
     if (answer.kind.endsWith('_headers')) {
       if (side.headers !== 'asked') this.faults.push(`${answer.kind} not asked for`);
       side.headers = 'answered';
-      if (body !== undefined && 'change' in answer && answer.change.replace !== true) this.faults.push('body in a head');
+      if (body !== undefined && 'change' in answer && answer.change.replace !== true)
+        this.faults.push('body in a head');
     } else if (answer.kind.endsWith('_trailers')) {
       if (side.trailers !== 'asked' || side.headers !== 'answered') this.faults.push(`${answer.kind} not asked for`);
       if (side.ended) this.faults.push('trailers after the end');

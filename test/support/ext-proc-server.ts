@@ -29,6 +29,7 @@ export async function testServer(options: Partial<ExtProcServerOptions> = {}): P
     bind: { kind: 'tcp', address: '127.0.0.1', port: 0, mtls: null },
     requestFactory: passing().factory,
     onUpstreamCut: () => {},
+    underWay: () => 0,
     attemptFactory: () => {
       throw new Error('no tries here');
     },

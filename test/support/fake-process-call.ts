@@ -105,7 +105,10 @@ export interface MessageParts {
 }
 
 /** A message as the codec gives it. */
-export function message(kind: MessageKind, { headers = [], body, end = false, modes }: MessageParts = {}): ProcessingRequest {
+export function message(
+  kind: MessageKind,
+  { headers = [], body, end = false, modes }: MessageParts = {},
+): ProcessingRequest {
   const made = new ProcessingRequest();
   made.kind = kind;
   made.headers = headers;

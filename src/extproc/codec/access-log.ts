@@ -20,7 +20,9 @@ export function decodeLoggedIds(bytes: Buffer): readonly string[] | MalformedMes
   try {
     const reader = new WireReader(bytes);
     each(reader, HTTP_LOGS, () =>
-      each(reader, LOG_ENTRY, () => each(reader, COMMON_PROPERTIES, () => each(reader, CUSTOM_TAGS, () => readTag(reader, ids)))),
+      each(reader, LOG_ENTRY, () =>
+        each(reader, COMMON_PROPERTIES, () => each(reader, CUSTOM_TAGS, () => readTag(reader, ids))),
+      ),
     );
     return ids;
   } catch (reason) {

@@ -1,8 +1,13 @@
 import { MalformedMessage } from './malformed-message.ts';
 import { BYTES, WireReader } from './wire-reader.ts';
 
-/** `grpc.health.v1.HealthCheckRequest`: the service asked for; empty means the server as a whole. */
-export function decodeHealthCheckRequest(bytes: Buffer): string | MalformedMessage {
+/** `grpc.health.v1.HealthCheckRequest`. An empty service means the server as a whole. */
+export interface HealthCheckRequest {
+  readonly service: string;
+}
+
+/** Decodes one; a fault is a value, since gRPC has one status for all that throws. */
+export function decodeHealthCheckRequest(bytes: Buffer): HealthCheckRequest | MalformedMessage {
   try {
     const reader = new WireReader(bytes);
     let service = '';
@@ -11,7 +16,7 @@ export function decodeHealthCheckRequest(bytes: Buffer): string | MalformedMessa
       if (tag === ((1 << 3) | BYTES)) service = reader.utf8();
       else reader.skip(tag);
     }
-    return service;
+    return { service };
   } catch (reason) {
     return reason instanceof MalformedMessage ? reason : new MalformedMessage('the message could not be read');
   }

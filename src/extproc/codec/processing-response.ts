@@ -77,7 +77,10 @@ function partSize(message: ProcessingResponse, sizes: number[]): number {
     case 'request_trailers':
     case 'response_trailers':
       return 0;
-    default: {
+    case 'request_headers':
+    case 'response_headers':
+    case 'request_body':
+    case 'response_body': {
       const at = sizes.push(0) - 1;
       const size = changeSize(message.change, sizes);
       sizes[at] = size;
@@ -94,7 +97,10 @@ function writePart(out: WireWriter, message: ProcessingResponse): void {
     case 'request_trailers':
     case 'response_trailers':
       return;
-    default:
+    case 'request_headers':
+    case 'response_headers':
+    case 'request_body':
+    case 'response_body':
       out.open(F1);
       writeChange(out, message.change);
   }

@@ -88,14 +88,14 @@ export class WireReader {
   /** Header text: bytes as they are, one character each, so that nothing is lost on the way back. */
   latin1(): string {
     const end = this.#span();
-    const text = this.buffer.toString("latin1", this.position, end);
+    const text = this.buffer.toString('latin1', this.position, end);
     this.position = end;
     return text;
   }
 
   utf8(): string {
     const end = this.#span();
-    const text = this.buffer.toString("utf8", this.position, end);
+    const text = this.buffer.toString('utf8', this.position, end);
     this.position = end;
     return text;
   }

@@ -236,13 +236,19 @@ test('a socket that a dead worker left is taken over, for this user alone', asyn
 test('frames are the same however the bytes are cut', () => {
   const bytes = fc.uint8Array({ maxLength: 40 }).map((each) => Buffer.from(each));
   const ask: fc.Arbitrary<Ask> = fc.oneof(
-    fc.record({ kind: fc.constant('response-body' as const), chunk: bytes, end: fc.boolean() }),
-    fc.record({
-      kind: fc.constant('response-head' as const),
-      status: fc.nat(599),
-      headers: fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.string()), { maxLength: 3 }),
-      end: fc.boolean(),
-    }),
+    fc.record(
+      { kind: fc.constant('response-body' as const), chunk: bytes, end: fc.boolean() },
+      { noNullPrototype: true },
+    ),
+    fc.record(
+      {
+        kind: fc.constant('response-head' as const),
+        status: fc.nat(599),
+        headers: fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.string()), { maxLength: 3 }),
+        end: fc.boolean(),
+      },
+      { noNullPrototype: true },
+    ),
   );
   fc.assert(
     fc.property(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Json } from '../../src/core/json.ts';
 import { decodeHealthCheckRequest, encodeHealthCheckResponse } from '../../src/extproc/codec/health-check.ts';
 import { MalformedMessage } from '../../src/extproc/codec/malformed-message.ts';

@@ -13,6 +13,7 @@ type Call = ServerDuplexStream<Buffer, Buffer>;
 
 const [socket = ''] = process.argv.slice(2);
 const same = (bytes: Buffer): Buffer => bytes;
+const bytes = (text: string): Buffer => Buffer.from(text, 'base64');
 const service: ServiceDefinition = {
   Process: {
     path: '/envoy.service.ext_proc.v3.ExternalProcessor/Process',
@@ -63,7 +64,7 @@ function onRequest(call: Call): void {
   let begun = false;
   call.on('data', (message: Buffer) => {
     if (current === undefined) return;
-    switch (message[0]) {
+    switch (message[0] ?? 0) {
       case TAG.requestBody:
         if (!isLast(message)) return;
         call.write(current.requestHead);
@@ -112,7 +113,6 @@ server.addService(HEALTH, {
 process.on('message', (message: { kind: 'load'; sets: CannedSet } | { kind: 'use'; name: string }) => {
   if (message.kind === 'use') current = sets[message.name];
   else {
-    const bytes = (text: string): Buffer => Buffer.from(text, 'base64');
     sets = Object.fromEntries(
       Object.entries(message.sets).map(([name, { body, ...parts }]) => [
         name,

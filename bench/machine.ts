@@ -19,10 +19,6 @@ export function machine(): Results['machine'] {
 /** What it ran on. */
 export function versions(): Results['versions'] {
   const redis = findProgram('redis-server', ['TOKENLAT_REDIS_BIN'], process.env);
-  const read = (command: string | null, pattern: RegExp): string => {
-    if (command === null) return 'none';
-    return pattern.exec(execFileSync(command, ['--version'], { encoding: 'utf8' }))?.[1] ?? 'unknown';
-  };
   return {
     tokenlat: packageVersion('.'),
     node: process.versions.node,
@@ -30,6 +26,11 @@ export function versions(): Results['versions'] {
     redis: read(redis, /v=(\d+\.\d+\.\d+)/),
     'grpc-js': packageVersion('node_modules/@grpc/grpc-js'),
   };
+}
+
+function read(command: string | null, pattern: RegExp): string {
+  if (command === null) return 'none';
+  return pattern.exec(execFileSync(command, ['--version'], { encoding: 'utf8' }))?.[1] ?? 'unknown';
 }
 
 function packageVersion(folder: string): string {

@@ -36,11 +36,14 @@ export function rawRequest({ path, headers, body }: Payload): Buffer {
   return Buffer.concat([Buffer.from(head), body]);
 }
 
+function part(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
 function token(): string {
   const now = Math.floor(Date.now() / 1000);
   const claims = { iss: 'bench', sub: 'bench-user', jti: 'bench-token', iat: now, exp: now + 86_400 };
   const more = { tenant: 'bench-team', models: ['bench-*'], quota_daily: 1_000_000_000_000 };
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part({ ...claims, ...more })}`;
   return `${signed}.${createHmac('sha256', BENCH_SECRET).update(signed).digest('base64url')}`;
 }

@@ -22,12 +22,13 @@ function record(message: ProcessingResponse): Buffer {
   return bytes;
 }
 
+function part(name: string): string {
+  const text = parts[name];
+  if (text === undefined) throw new Error(`nothing was said about ${name}`);
+  return text;
+}
+
 function canned(): Canned {
-  const part = (name: string): string => {
-    const text = parts[name];
-    if (text === undefined) throw new Error(`nothing was said about ${name}`);
-    return text;
-  };
   const [first = ''] = bodies;
   return {
     requestHead: part('request_headers'),

@@ -48,10 +48,6 @@ Only the ratios and differences are claims. The absolute figures depend on the m
 /** The results as docs/performance.md. */
 export function markdown(results: Results): string {
   const { machine, versions, rounds, mode, date } = results;
-  const list = (of: Readonly<Record<string, string | number>>): string =>
-    Object.entries(of)
-      .map(([key, value]) => `${key.replaceAll('_', ' ')} ${value}`)
-      .join(', ');
   return [
     INTRODUCTION,
     '## Ratios\n',
@@ -68,6 +64,12 @@ export function markdown(results: Results): string {
     'npm run bench -- --no-write --only plain,stream100 --setups echo,tokenlat',
     'npm run bench -- --quick --only plain --setups tokenlat --profile /tmp/profile   # a V8 CPU profile\n```\n',
   ].join('\n');
+}
+
+function list(of: Readonly<Record<string, string | number>>): string {
+  return Object.entries(of)
+    .map(([key, value]) => `${key.replaceAll('_', ' ')} ${value}`)
+    .join(', ');
 }
 
 function ratioTable({ spread }: Results): string {

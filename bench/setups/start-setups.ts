@@ -39,10 +39,10 @@ type Stop = () => Promise<void>;
 export async function startSetups({ dir, payloads, nodeArgs }: StartOptions): Promise<Setups> {
   const stops: Stop[] = [];
   const model = await startScript(join(ROOT, 'bench/model-main.ts'), [], join(dir, 'model.log'));
-  stops.push(model.stop);
+  stops.push(() => model.stop());
   const modelPort = (model.hello as { port: number }).port;
   const redis = await startLocalRedis(join(dir, 'redis'), fail);
-  stops.push(redis.stop);
+  stops.push(() => redis.stop());
   const base = { dir, stops, modelPort };
   const everything: GatewayShape = { workers: 1, everything: true };
   const redisEnv = { [LOCAL_REDIS_VARIABLE]: redis.url };
@@ -104,7 +104,7 @@ async function startEcho(at: Place, payloads: readonly Payload[]): Promise<Setup
     [join(at.socketDir, 'worker-0.sock')],
     join(at.dir, 'echo.log'),
   );
-  at.stops.push(echo.stop);
+  at.stops.push(() => echo.stop());
   await echo.ask({ kind: 'load', sets });
   const prepare = async (name: string): Promise<void> => {
     await echo.ask({ kind: 'use', name });
@@ -143,7 +143,7 @@ async function startGateway(
     logFile: join(at.dir, 'tokenlat.log'),
     env,
   });
-  at.stops.push(gateway.stop);
+  at.stops.push(() => gateway.stop());
   if (!(await waitUntil(() => answers(`http://127.0.0.1:${at.ops}/readyz`), { timeoutMs: START_MS }))) {
     throw new Error(`TokenLat did not start; see ${join(at.dir, 'tokenlat.log')}`);
   }
@@ -161,13 +161,10 @@ function startRenderedEnvoy(at: Place): Promise<number> {
 async function startEnvoy(at: Place, file: string): Promise<number> {
   const envoy = await startProgram({
     command: findEnvoy(),
-    args: [
-      ...['-c', file, '--concurrency', String(at.workers), '--use-dynamic-base-id'],
-      ...['--log-level', 'warning'],
-    ],
+    args: `-c ${file} --concurrency ${at.workers} --use-dynamic-base-id --log-level warning`.split(' '),
     logFile: join(at.dir, 'envoy.log'),
   });
-  at.stops.push(envoy.stop);
+  at.stops.push(() => envoy.stop());
   if (!(await waitUntil(() => answers(`http://127.0.0.1:${at.admin}/ready`), { timeoutMs: START_MS }))) {
     throw new Error(`Envoy did not start; see ${join(at.dir, 'envoy.log')}`);
   }

@@ -15,7 +15,7 @@ const arrived = (headers: readonly HeaderPair[] = []) =>
     config: configOf(),
     clock: { now: () => 500, time: () => 1_700_000_000_123 },
     worker: 7,
-    signal: new AbortController().signal,
+    signalOf: () => new AbortController().signal,
   });
 
 test('a request gets an id of ours, the times of the clock and an empty trail', () => {

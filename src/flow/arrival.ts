@@ -1,10 +1,12 @@
-import type { Endpoint } from '../core/chat-request.ts';
-import type { Arrived } from '../core/context.ts';
+import type { ChatRequest, Endpoint } from '../core/chat-request.ts';
+import type { Admission, Arrived, Enhanced } from '../core/context.ts';
+import type { Decision } from '../core/decision.ts';
 import type { ClientDialect } from '../core/dialect.ts';
 import { GatewayError } from '../core/error.ts';
 import type { RequestHead } from '../core/http.ts';
-import { newRequestId, operationOf } from '../core/ids.ts';
+import { newRequestId, type OperationId, operationOf, type RequestId } from '../core/ids.ts';
 import type { Clock } from '../core/ports/clock.ts';
+import type { Principal } from '../core/principal.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import { Trail } from '../core/trail.ts';
 
@@ -17,27 +19,55 @@ export interface ArrivalOptions {
   readonly config: Snapshot;
   readonly clock: Clock;
   readonly worker: number;
-  readonly signal: AbortSignal;
+  readonly signalOf: () => AbortSignal;
+}
+
+/**
+ * The context of one request. Every field is there from the start, so that all contexts have one shape for the engine; what
+ * a station adds is `undefined` until then.
+ */
+export class LiveContext implements Arrived {
+  readonly id: RequestId;
+  readonly operation: OperationId;
+  readonly shownId: string;
+  readonly head: RequestHead;
+  readonly endpoint: Endpoint;
+  readonly dialect: ClientDialect;
+  readonly config: Snapshot;
+  readonly startedAt: number;
+  deadline: number;
+  readonly time: number;
+  readonly trail = new Trail();
+  readonly #signalOf: () => AbortSignal;
+  principal: Principal | undefined = undefined;
+  request: ChatRequest | undefined = undefined;
+  admission: Admission | undefined = undefined;
+  decision: Decision | undefined = undefined;
+  prompt: Enhanced['prompt'] | undefined = undefined;
+
+  constructor({ head, endpoint, dialect, config, clock, worker, signalOf }: ArrivalOptions) {
+    this.id = newRequestId(worker);
+    this.operation = operationOf(this.id);
+    this.shownId = shownIdOf(head, this.id);
+    this.head = head;
+    this.endpoint = endpoint;
+    this.dialect = dialect;
+    this.config = config;
+    this.startedAt = clock.now();
+    this.deadline = this.startedAt + timeoutOf(head, config);
+    this.time = clock.time();
+    this.#signalOf = signalOf;
+  }
+
+  /** Made when somebody asks: hardly any request waits for anything. */
+  get signal(): AbortSignal {
+    return this.#signalOf();
+  }
 }
 
 /** The context of a request that has just come. Throws `GatewayError` for headers that make no sense. */
-export function arrive({ head, endpoint, dialect, config, clock, worker, signal }: ArrivalOptions): Arrived {
-  const id = newRequestId(worker);
-  const startedAt = clock.now();
-  return {
-    id,
-    operation: operationOf(id),
-    shownId: shownIdOf(head, id),
-    head,
-    endpoint,
-    dialect,
-    config,
-    startedAt,
-    deadline: startedAt + timeoutOf(head, config),
-    time: clock.time(),
-    signal,
-    trail: new Trail(),
-  };
+export function arrive(options: ArrivalOptions): LiveContext {
+  return new LiveContext(options);
 }
 
 /** The client's own `x-request-id` where it is fit to be shown, else `fallback`. */

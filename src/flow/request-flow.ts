@@ -28,7 +28,7 @@ const VERDICT_MS = 300;
 export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
   readonly #options: FlowOptions;
   readonly #port: RequestPort;
-  readonly #abort = new AbortController();
+  #abort: AbortController | null = null;
   readonly #config: Snapshot;
   readonly #body: BodyBuffer;
   readonly #alarm = new Alarm();
@@ -49,6 +49,12 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
     this.#config = options.config();
     this.#body = new BodyBuffer(this.#config.limits.bodyBytes);
   }
+
+  readonly #signalOf = (): AbortSignal => {
+    this.#abort ??= new AbortController();
+    if (this.#over) this.#abort.abort();
+    return this.#abort.signal;
+  };
 
   // ── request side ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -80,7 +86,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
       config: this.#config,
       clock,
       worker,
-      signal: this.#abort.signal,
+      signalOf: this.#signalOf,
     });
     this.#ctx = ctx;
     this.#closing = new Closing(this.#options, ctx);
@@ -249,7 +255,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
     try {
       return this.#closing?.end(how);
     } finally {
-      this.#abort.abort();
+      this.#abort?.abort();
     }
   };
 

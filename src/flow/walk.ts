@@ -8,7 +8,7 @@ import type { AnyStation } from './pipeline.ts';
 
 /** The context while it grows. One object a request, so that every station sees what the earlier ones added. */
 export type GrowingContext = Omit<Arrived, 'deadline'> & { deadline: number } & {
-  -readonly [K in Exclude<keyof RequestContext, keyof Arrived>]?: RequestContext[K];
+  -readonly [K in Exclude<keyof RequestContext, keyof Arrived>]?: RequestContext[K] | undefined;
 };
 
 /** `null` when every station let the request through. */

@@ -12,6 +12,7 @@ const SECRET_TEXT =
   /\b(?:bearer|basic)\s+[\w+/=.~-]{6,}|\beyJ[\w-]{6,}(?:\.[\w-]+){0,4}|\b(?:sk|pk|rk|ghp|gho|xox[abp])[-_][\w-]{8,}|\bAKIA[0-9A-Z]{12,}|\b(?:api[-_]?key|token|secret|password|passwd|pwd|cookie|authorization)["']?\s?[=:]\s?["']?[^\s"',;&]+|:\/\/[^\s/@:]{1,256}:[^\s/@]{1,256}@/gi;
 
 const MAX_TEXT = 2048;
+const MAX_KEY = 128;
 const MAX_DEPTH = 6;
 const MAX_KEYS = 64;
 const MAX_NODES = 512;
@@ -27,10 +28,27 @@ export function redactText(text: string): string {
   return short.replace(SECRET_TEXT, HIDDEN);
 }
 
-function hides(key: string, value: unknown): boolean {
+/** What a key means: what is shown in its place, and whether its value is hidden. */
+interface Key {
+  readonly shown: string;
+  readonly hides: boolean;
+}
+
+/** Keys are our own words, the same in every line; others fill the rest of the room once and are then judged each time. */
+const known = new Map<string, Key>();
+const MAX_KNOWN = 1024;
+
+function keyOf(key: string): Key {
+  const before = known.get(key);
+  if (before !== undefined) return before;
   const name = key.toLowerCase().replace(/[-_. ]/g, '');
-  if (typeof value === 'number' || typeof value === 'boolean' || value === null || value === undefined) return false;
-  return SECRET_KEY.test(name) || PROMPT_KEYS.has(name);
+  const judged = { shown: redactText(key.slice(0, MAX_KEY)), hides: SECRET_KEY.test(name) || PROMPT_KEYS.has(name) };
+  if (known.size < MAX_KNOWN && key.length <= MAX_KEY) known.set(key, judged);
+  return judged;
+}
+
+function isPlain(value: unknown): boolean {
+  return typeof value === 'number' || typeof value === 'boolean' || value === null || value === undefined;
 }
 
 function read(source: object, key: string): unknown {
@@ -63,7 +81,8 @@ function cleanObject(value: object, walk: Walk, depth: number): unknown {
     const out: Record<string, unknown> = {};
     for (const key of Object.keys(value).slice(0, MAX_KEYS)) {
       const item = read(value, key);
-      out[redactText(key.slice(0, 128))] = hides(key, item) ? HIDDEN : clean(item, walk, depth + 1);
+      const { shown, hides } = keyOf(key);
+      out[shown] = hides && !isPlain(item) ? HIDDEN : clean(item, walk, depth + 1);
     }
     return out;
   } finally {

@@ -111,7 +111,7 @@ interface RawStep extends Partial<Omit<CaseStep, 'request' | 'upstream'>> {
   readonly upstream: CaseUpstream | string;
 }
 
-interface RawReport {
+export interface RawReport {
   readonly id: string;
   readonly symptom: string;
   readonly input: RawStep & { readonly config_hint: ConfigHint; readonly steps?: readonly RawStep[] };

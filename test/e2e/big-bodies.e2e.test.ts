@@ -137,10 +137,11 @@ test('an answer of exactly the limit passes, one byte more is an error', async (
 });
 
 test('an event of the limit passes, a larger one ends the stream with an error', async () => {
-  const frame = chunk({ content: '' }).length - 'data: \n\n'.length;
+  // An event is all of its lines: the name of the field and the line end count.
+  const frame = chunk({ content: '' }).length - '\n'.length;
   for (const [size, good] of [
     [EVENT_LIMIT, true],
-    [EVENT_LIMIT + 100, false],
+    [EVENT_LIMIT + 2, false],
   ] as const) {
     upstream.respondWith({
       status: 200,

@@ -94,18 +94,21 @@ for (const bad of BAD) {
   test(`${bad.name}: refused, with its line, and the old one serves`, async () => {
     const whole = readFileSync(gateway.configPath, 'utf8');
     const before = gateway.log().length;
-    replaceFile(bad.text(whole));
     const refusal = (): Record<string, unknown> | undefined =>
       gateway.log().slice(before).find((line) => String(line['msg']).startsWith('new configuration refused'));
-    assert.ok(await waitUntil(() => refusal() !== undefined, { timeoutMs: 3000 }), 'not refused');
+    try {
+      replaceFile(bad.text(whole));
+      assert.ok(await waitUntil(() => refusal() !== undefined, { timeoutMs: 3000 }), 'not refused');
+      assert.equal((await send(question('m'))).status, 200);
+      assert.match(await readiness(), /config/);
+    } finally {
+      replaceFile(whole);
+      assert.ok(await waitUntil(async () => !(await readiness()).includes('config'), { timeoutMs: 3000 }), 'still unwell');
+    }
     const first = refusal()?.['first'] as { line: number; column: number; message: string; path: string };
     assert.ok(first.line >= 1 && first.column >= 1, JSON.stringify(first));
     assert.match(`${first.path} ${first.message}`, bad.says);
     assert.doesNotMatch(JSON.stringify(refusal()), /a-shared-secret-of-the-tests/, 'a secret in the log');
-    assert.equal((await send(question('m'))).status, 200);
-    assert.match(await readiness(), /config/);
-    replaceFile(whole);
-    assert.ok(await waitUntil(async () => !(await readiness()).includes('config'), { timeoutMs: 3000 }), 'still unwell');
   });
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Clock } from '../../core/ports/clock.ts';
 import { Lru } from '../../lib/lru/lru.ts';
 import type { Accepted, Refused, Verdict } from './verdict.ts';
@@ -24,7 +24,7 @@ interface Entry<V> {
  * credential. The issuer is part of the token, and which issuer is believed is part of the generation.
  */
 export function verdictKey(generation: number, kind: string, token: string): string {
-  return createHash('sha256').update(`${generation}\n${kind}\n${token}`).digest('base64');
+  return hash('sha256', `${generation}\n${kind}\n${token}`, 'base64');
 }
 
 /**

@@ -24,6 +24,8 @@ export interface Keys {
 /** Longer encodings are replaced by their hash. */
 const MAX_LENGTH = 96;
 const PLAIN = /^[A-Za-z0-9_.-]$/;
+/** Texts that encode to themselves: `MAX_LENGTH` plain characters at most. */
+const ALL_PLAIN = /^[A-Za-z0-9_.-]{1,96}$/;
 const PREFIX = /^[A-Za-z0-9_.:-]*$/;
 /** No text encodes to this: `~` is always followed by 64 digits. */
 const INDEX = '{~}';
@@ -33,6 +35,7 @@ const INDEX = '{~}';
  * others become `%` and the four hex digits of their UTF-16 unit, long ones become `~` and a hash, nothing becomes `%`.
  */
 export function encodeKeyPart(text: string): string {
+  if (ALL_PLAIN.test(text)) return text;
   if (text === '') return '%';
   let encoded = '';
   for (let i = 0; i < text.length && encoded.length <= MAX_LENGTH; i += 1) {

@@ -168,6 +168,15 @@ function within<T>(promise: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
     // One more turn of the loop before giving up: after a blocked loop the answer may lie in the socket already.
     const timer = setTimeout(() => setImmediate(() => reject(new Timeout(`no answer within ${ms} ms`))), ms);
-    void promise.then(resolve, reject).finally(() => clearTimeout(timer));
+    promise.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (reason: unknown) => {
+        clearTimeout(timer);
+        reject(reason);
+      },
+    );
   });
 }

@@ -26,11 +26,11 @@ export interface CountingUpstream {
 }
 
 /** The prompt by which a request of the load tells this server what to do. */
-export function orderOf(id: string, tokens: number, delayMs: number): string {
-  return `order ${id} tokens ${tokens} delay ${delayMs}`;
+export function orderOf(id: string, tokens: number, delayMs: number, width = 1): string {
+  return `order ${id} tokens ${tokens} delay ${delayMs} width ${width}`;
 }
 
-const ORDER = /order (\S+) tokens (\d+) delay (\d+)/;
+const ORDER = /order (\S+) tokens (\d+) delay (\d+) width (\d+)/;
 
 /** An OpenAI server that keeps its own books, to hold the ledger against. Each word is a token. */
 export async function startCountingUpstream(credential: string): Promise<CountingUpstream> {
@@ -76,7 +76,7 @@ async function readJson(request: http.IncomingMessage): Promise<Ask> {
 
 async function answer(ask: Ask, response: http.ServerResponse, served: Map<string, Served>): Promise<void> {
   const content = ask.messages.at(-1)?.content ?? '';
-  const [, id = 'none', tokens = '1', delay = '0'] = ORDER.exec(content) ?? [];
+  const [, id = 'none', tokens = '1', delay = '0', width = '1'] = ORDER.exec(content) ?? [];
   const record = served.get(id) ?? { calls: 0, promptTokens: 0, completionTokens: 0, whole: false };
   served.set(id, record);
   record.calls += 1;
@@ -86,7 +86,7 @@ async function answer(ask: Ask, response: http.ServerResponse, served: Map<strin
     completion_tokens: Number(tokens),
     total_tokens: content.split(' ').length + Number(tokens),
   };
-  if (ask.stream === true) await stream({ ask, response, record, tokens: Number(tokens), delayMs: Number(delay), usage });
+  if (ask.stream === true) await stream({ ask, response, record, tokens: Number(tokens), delayMs: Number(delay), width: Number(width), usage });
   else {
     await sleep(Number(tokens) * Number(delay));
     if (response.destroyed) return;
@@ -105,6 +105,7 @@ async function stream({
   record,
   tokens,
   delayMs,
+  width,
   usage,
 }: {
   readonly ask: Ask;
@@ -112,18 +113,31 @@ async function stream({
   readonly record: Served;
   readonly tokens: number;
   readonly delayMs: number;
+  readonly width: number;
   readonly usage: object;
 }): Promise<void> {
   const common = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm' };
-  const say = (part: object): void => void response.write(`data: ${JSON.stringify({ ...common, ...part })}\n\n`);
+  const say = (part: object): boolean => response.write(`data: ${JSON.stringify({ ...common, ...part })}\n\n`);
+  const content = 'word '.repeat(width);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   for (let at = 0; at < tokens; at += 1) {
     if (delayMs > 0) await sleep(delayMs);
     if (response.destroyed) throw new Error('the client left');
-    say({ choices: [{ index: 0, delta: { content: 'word ' }, finish_reason: null }] });
+    const isRoomy = say({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });
     record.completionTokens += 1;
+    if (!isRoomy) await roomOrEnd(response);
   }
   say({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
   if (ask.stream_options?.include_usage === true) say({ choices: [], usage });
   response.end('data: [DONE]\n\n');
+}
+
+function roomOrEnd(response: http.ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.once('drain', done).once('close', done);
+  });
 }

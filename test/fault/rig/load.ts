@@ -25,6 +25,8 @@ export interface Order {
   readonly tokens?: number;
   readonly delayMs?: number;
   readonly model?: string;
+  /** Words in each piece of a stream. */
+  readonly width?: number;
   /** More words of prompt. */
   readonly padding?: string;
   /** What the client allows; the tokens that it will get, by default. */
@@ -46,8 +48,8 @@ export function createClient(origin: string, token: string, patienceMs = 60_000)
 }
 
 function send(origin: string, token: string, agent: http.Agent, patienceMs: number, order: Order): Promise<Shot> {
-  const { id, stream = false, tokens = 4, delayMs = 0, model = 'chaos', padding = '', maxTokens = tokens } = order;
-  const messages = [{ role: 'user', content: `${padding}${orderOf(id, tokens, delayMs)}` }];
+  const { id, stream = false, tokens = 4, delayMs = 0, model = 'chaos', width = 1, padding = '', maxTokens = tokens } = order;
+  const messages = [{ role: 'user', content: `${padding}${orderOf(id, tokens, delayMs, width)}` }];
   const body = JSON.stringify({ model, stream, max_tokens: maxTokens, messages });
   const startedAt = performance.now();
   return new Promise((resolve) => {

@@ -13,7 +13,7 @@ import { writeFiles } from '../../../src/render/write-files.ts';
 import { createRedisStores } from '../../../src/store/redis/redis-stores.ts';
 import type { Stores } from '../../../src/store/stores.ts';
 import { silentLog, silentMetrics } from '../../../src/telemetry/silent.ts';
-import { signToken, TEST_ISSUER, TEST_SECRET } from '../../support/gateway.ts';
+import { type ConfigPart, signToken, TEST_ISSUER, TEST_SECRET } from '../../support/gateway.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { type CountingUpstream, startCountingUpstream } from './counting-upstream.ts';
 import { type Client, createClient } from './load.ts';
@@ -27,13 +27,15 @@ const DAILY_TOKENS = 900_000_000_000;
 
 export interface RigOptions {
   /** Merged over the base at the top level. */
-  readonly config?: Readonly<Record<string, unknown>>;
-  readonly server?: Readonly<Record<string, unknown>>;
+  readonly config?: ConfigPart | ((upstreamPort: number) => ConfigPart);
+  readonly server?: ConfigPart;
   readonly workers?: number;
   /** `tokenlat serve` processes behind one Envoy. */
   readonly servers?: number;
   readonly appendonly?: boolean;
   readonly commandTimeout?: string;
+  /** Environment of the servers. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Last changes to the files that Envoy reads, by name. */
   readonly edit?: (files: Map<string, string>) => void;
 }
@@ -62,7 +64,7 @@ export interface Rig {
 
 /** Starts Redis, the counting upstream, the servers and Envoy. */
 export async function startRig(options: RigOptions = {}): Promise<Rig> {
-  const { workers = 1, servers: count = 1, appendonly = true, edit } = options;
+  const { workers = 1, servers: count = 1, appendonly = true, edit, env = {} } = options;
   const dir = mkdtempSync(join(tmpdir(), 'tl-f-'));
   const [listen = 0, admin = 0, ...ops] = await freePorts(2 + count);
   const redis = await startRedis({ appendonly });
@@ -72,7 +74,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     const sockets = join(dir, `s${index}`);
     mkdirSync(sockets);
     writeFileSync(config, configOf(options, { listen, admin, ops: opsPort, sockets, upstream: upstream.port, redis: redis.url, workers }));
-    return serverChild({ config, state: join(dir, `run${index}`), opsPort, logFile: join(dir, `server-${index}.log`) });
+    return serverChild({ config, state: join(dir, `run${index}`), opsPort, logFile: join(dir, `server-${index}.log`), env });
   });
   await Promise.all(servers.map((server) => server.start()));
   const envoyDir = join(dir, 'envoy');
@@ -143,6 +145,7 @@ interface Places {
 
 function configOf({ config = {}, server = {}, commandTimeout = '200ms' }: RigOptions, places: Places): string {
   const { listen, admin, ops, sockets, upstream, redis, workers } = places;
+  const part = typeof config === 'function' ? config(upstream) : config;
   return stringify({
     version: 1,
     listen: { address: '127.0.0.1', port: listen, admin_port: admin },
@@ -157,10 +160,17 @@ function configOf({ config = {}, server = {}, commandTimeout = '200ms' }: RigOpt
         credentials: { header: 'authorization', value: `Bearer ${CREDENTIAL}` },
       },
     ],
-    models: [{ name: 'chaos', deployments: [{ backend: 'counting', model: 'm', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }] }],
+    models: [
+      {
+        name: 'chaos',
+        deployments: [
+          { backend: 'counting', model: 'm', price: { prompt_per_mtok: 1, completion_per_mtok: 2 }, profile: { context: 100_000_000 } },
+        ],
+      },
+    ],
     tenants: [{ name: 'acme', limits: { tokens_per_day: DAILY_TOKENS } }],
     ledger: { lease: '3s', on_crash: 'charge' },
-    ...config,
+    ...part,
   });
 }
 

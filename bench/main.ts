@@ -28,12 +28,15 @@ const { values } = parseArgs({
 const DOCS = join(import.meta.dirname, '../docs');
 const WARM_UP_AGAIN_MS = 250;
 
+/** Share of requests that may fail for want of a quiet machine. More than that is a fault, and no figure is worth anything. */
+const TOLERATED = 0.05;
+
 async function main(): Promise<void> {
   const plan = chosen(planOf(values.quick ? 'quick' : 'full'));
   const dir = mkdtempSync(join(tmpdir(), 'tokenlat-bench-'));
   const payloads = [...new Map(plan.workloads.map(({ payload }) => [payload.name, payload])).values()];
   const profile = values.profile === undefined ? null : resolve(values.profile);
-  const nodeArgs = profile === null ? (process.env['BENCH_NODE'] ?? '').split(' ').filter((arg) => arg !== '') : ['--cpu-prof', `--cpu-prof-dir=${profile}`, '--cpu-prof-interval=200'];
+  const nodeArgs = profile === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`, '--cpu-prof-interval=200'];
   say(`starting the setups in ${dir}`);
   const setups = await startSetups({ dir, payloads, nodeArgs });
   const load = await startScript(join(import.meta.dirname, 'load-main.ts'), [], join(dir, 'load.log'));
@@ -42,9 +45,9 @@ async function main(): Promise<void> {
   await setups.stop();
   const results = resultsOf(plan, samples);
   process.stdout.write(terminalTable(results));
-  const failed = results.workloads.flatMap(({ rows }) => rows).filter((row) => row.failed > 0);
-  if (failed.length > 0) {
-    say(`${failed.length} rows have failed requests; logs are in ${dir}`);
+  const broken = results.workloads.flatMap(({ rows }) => rows).filter((row) => row.failed > row.requests * TOLERATED);
+  if (broken.length > 0) {
+    say(`too many requests failed in ${broken.length} rows; logs are in ${dir}`);
     process.exitCode = 1;
     return;
   }
@@ -85,7 +88,6 @@ async function run(plan: Plan, setups: readonly Setup[], load: Program): Promise
       for (const setup of order) {
         await measure(load, setup, workload, WARM_UP_AGAIN_MS);
         const sample = await measure(load, setup, workload, workload.durationMs);
-        if (process.env['BENCH_TRACE']) say(`${setup.name} ${sample.throughput.toFixed(0)}/s ${JSON.stringify(sample.cpuUs)} p50 ${sample.latencyMs.p50.toFixed(2)}`);
         of.set(setup.name, [...(of.get(setup.name) ?? []), sample]);
       }
       say(`${workload.title}: round ${round + 1} of ${plan.rounds}`);

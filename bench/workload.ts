@@ -32,7 +32,7 @@ const STREAM = chatPayload('stream100', 200, true);
 /** In less than three minutes, or with more rounds, larger prompts and other numbers of connections. */
 export function planOf(mode: Plan['mode']): Plan {
   const quick = mode === 'quick';
-  const durationMs = quick ? Number(process.env["BENCH_MS"] ?? 1500) : 3000;
+  const durationMs = quick ? 1500 : 3000;
   const base = [
     closed('plain', 'plain chat, 16 connections', PLAIN, 16, durationMs, ALL),
     closed('stream100', '100-chunk stream, 8 connections', STREAM, 8, quick ? 2000 : 4000, ONE_WORKER),
@@ -41,7 +41,7 @@ export function planOf(mode: Plan['mode']): Plan {
       rate: 100,
     },
   ];
-  if (quick) return { mode, rounds: 4, warmUpMs: 3000, workloads: base };
+  if (quick) return { mode, rounds: 3, warmUpMs: 3000, workloads: base };
   const more = [
     closed('plain-1', 'plain chat, 1 connection', PLAIN, 1, durationMs, ONE_WORKER),
     closed('plain-64', 'plain chat, 64 connections', PLAIN, 64, durationMs, ALL),

@@ -17,7 +17,6 @@ export interface ProgramOptions {
   readonly args: readonly string[];
   /** Where its output goes. */
   readonly logFile: string;
-  readonly env?: Readonly<Record<string, string>>;
   /** It speaks over a channel, and says so when it is ready. */
   readonly channel?: boolean;
 }
@@ -31,11 +30,10 @@ process.on('exit', () => {
 });
 
 /** Starts a program that ends with us. The bench ends when one ends by itself. */
-export async function startProgram({ command, args, logFile, env, channel = false }: ProgramOptions): Promise<Program> {
+export async function startProgram({ command, args, logFile, channel = false }: ProgramOptions): Promise<Program> {
   const log = openSync(logFile, 'a', 0o600);
   const child = spawn(command, args, {
     stdio: ['ignore', log, log, ...(channel ? (['ipc'] as const) : [])],
-    env: { ...process.env, ...env },
   });
   closeSync(log);
   running.add(child);

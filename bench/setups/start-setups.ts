@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { freePorts } from '../../scripts/demo/free-ports.ts';
 import { findEnvoy } from '../../src/app/envoy-process.ts';
 import { load } from '../../src/app/load.ts';
-import { LOCAL_REDIS_VARIABLE } from '../../src/app/local-redis.ts';
 import { startLocalRedis } from '../../src/app/redis-process.ts';
 import { waitUntil } from '../../src/app/wait-until.ts';
 import { BOOTSTRAP_FILE, renderEnvoy } from '../../src/render/render-envoy.ts';
@@ -43,17 +42,17 @@ export async function startSetups({ dir, payloads, nodeArgs }: StartOptions): Pr
   const modelPort = (model.hello as { port: number }).port;
   const redis = await startLocalRedis(join(dir, 'redis'), fail);
   stops.push(() => redis.stop());
-  const base = { dir, stops, modelPort };
+  const base = { dir, stops, modelPort, redis: null };
+  const withRedis = { ...base, redis: redis.url };
   const everything: GatewayShape = { workers: 1, everything: true };
-  const redisEnv = { [LOCAL_REDIS_VARIABLE]: redis.url };
   const direct: Setup = { name: 'direct', port: modelPort, admin: null, processes: {}, prepare: async () => {} };
   const all = [
     direct,
     await startAlone(place(base, 'envoy', everything)),
     await startEcho(await place(base, 'echo', everything), payloads),
-    await startGateway(await place(base, 'tokenlat', everything), redisEnv, nodeArgs, redis.pid),
-    await startGateway(await place(base, 'tokenlat-2', { ...everything, workers: 2 }), redisEnv, [], redis.pid),
-    await startGateway(await place(base, 'tokenlat-minimal', { workers: 1, everything: false }), {}, nodeArgs, null),
+    await startGateway(await place(withRedis, 'tokenlat', everything), nodeArgs, redis.pid),
+    await startGateway(await place(withRedis, 'tokenlat-2', { ...everything, workers: 2 }), [], redis.pid),
+    await startGateway(await place(base, 'tokenlat-minimal', { workers: 1, everything: false }), nodeArgs, null),
   ];
   return {
     all,
@@ -76,7 +75,7 @@ interface Place {
 }
 
 async function place(
-  base: { readonly dir: string; readonly stops: Stop[]; readonly modelPort: number },
+  base: { readonly dir: string; readonly stops: Stop[]; readonly modelPort: number; readonly redis: string | null },
   name: SetupName,
   shape: GatewayShape,
 ): Promise<Place> {
@@ -85,7 +84,7 @@ async function place(
   mkdirSync(socketDir, { recursive: true });
   const [listen = 0, admin = 0, ops = 0] = await freePorts(3);
   const config = join(dir, 'tokenlat.yaml');
-  writeFileSync(config, gatewayConfig(shape, { listen, admin, ops, model: base.modelPort, socketDir }));
+  writeFileSync(config, gatewayConfig(shape, { listen, admin, ops, model: base.modelPort, socketDir, redis: base.redis }));
   return { name, dir, config, socketDir, listen, admin, ops, workers: shape.workers, stops: base.stops };
 }
 
@@ -133,7 +132,6 @@ async function record(at: Place, payloads: readonly Payload[]): Promise<CannedSe
 
 async function startGateway(
   at: Place,
-  env: Readonly<Record<string, string>>,
   nodeArgs: readonly string[],
   redis: number | null,
 ): Promise<Setup> {
@@ -141,7 +139,6 @@ async function startGateway(
     command: process.execPath,
     args: [...nodeArgs, join(ROOT, 'src/cli/main.ts'), 'serve', '-c', at.config, '--state', join(at.dir, 'run')],
     logFile: join(at.dir, 'tokenlat.log'),
-    env,
   });
   at.stops.push(() => gateway.stop());
   if (!(await waitUntil(() => answers(`http://127.0.0.1:${at.ops}/readyz`), { timeoutMs: START_MS }))) {

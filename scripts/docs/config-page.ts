@@ -18,7 +18,7 @@ Three whole files: [minimal](../examples/minimal.yaml), [sidecar](../examples/si
 - **Reload.** A change of the file, or of one that it names, is taken up within a second. A request keeps the configuration that
   it began with. A file that is not fit to run changes nothing: the old one stays, the log and \`/readyz\` say why,
   \`tokenlat_anomalies_total{kind="config_refused"}\` counts it. Only a restart changes \`server\`, \`redis\`,
-  \`telemetry\` and \`listen.admin_port\`.
+  \`telemetry\`, \`listen.admin_port\`, \`ledger.keep\` and \`ledger.max_events\`.
 - Unknown keys are errors, with the nearest known name in the message.
 
 In the tables \`[]\` stands for an entry of a list and \`<name>\` for a key of your choice. "required" means: within its parent.
@@ -31,7 +31,7 @@ export function configPage(): string {
     const required = schema.required?.includes(name) === true;
     return section(name, node, required);
   });
-  return `${[GENERATED, '', INTRODUCTION, ...sections].join('\n')}`;
+  return [GENERATED, '', INTRODUCTION, ...sections].join('\n');
 }
 
 function section(name: string, node: SchemaNode, required: boolean): string {
@@ -40,6 +40,12 @@ function section(name: string, node: SchemaNode, required: boolean): string {
   const body =
     rows.length === 0
       ? []
-      : ['', table(['key', 'value', 'default', 'meaning'], rows.map((row) => [code(row.key), row.type, row.fallback, row.meaning]))];
+      : [
+          '',
+          table(
+            ['key', 'value', 'default', 'meaning'],
+            rows.map((row) => [code(row.key), row.type, row.fallback, row.meaning]),
+          ),
+        ];
   return [`## ${name}`, ...(about === '' ? [] : ['', about]), ...body, ''].join('\n');
 }

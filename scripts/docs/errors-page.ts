@@ -28,5 +28,7 @@ export function errorsPage(): string {
     const { status, type, retryable, source } = ERRORS[name];
     return [code(name), String(status), code(type), retryable ? 'yes' : 'no', source, ERROR_MEANINGS[name]];
   });
-  return [GENERATED, '', INTRODUCTION, table(['code', 'status', 'type', 'retry', 'source', 'meaning'], rows), ''].join('\n');
+  return [GENERATED, '', INTRODUCTION, table(['code', 'status', 'type', 'retry', 'source', 'meaning'], rows), ''].join(
+    '\n',
+  );
 }

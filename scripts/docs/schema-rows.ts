@@ -34,7 +34,8 @@ export function rowsOf(node: SchemaNode, prefix: string): readonly KeyRow[] {
   if (plain.items !== undefined) return rowsOf(plain.items, `${prefix}[]`);
   if (plain.anyOf !== undefined) return rowsOf(plain.anyOf.find(isTree) ?? {}, prefix);
   const below = Object.entries(plain.properties ?? {}).map(
-    ([name, child]) => [prefix === '' ? name : `${prefix}.${name}`, child, plain.required?.includes(name) === true] as const,
+    ([name, child]) =>
+      [prefix === '' ? name : `${prefix}.${name}`, child, plain.required?.includes(name) === true] as const,
   );
   const free = plain.additionalProperties;
   const inner = typeof free === 'object' ? [[`${prefix}.<name>`, free, false] as const] : [];
@@ -68,7 +69,10 @@ function typeOf(node: SchemaNode): string {
   if (plain.type === 'integer' || plain.type === 'number') return `${plain.type}${rangeOf(plain)}`;
   if (plain.pattern === DURATION.source) return 'duration';
   if (plain.pattern === SIZE.source) return 'size';
-  return [plain.type ?? 'string'].flat().map((type) => (type === 'string' ? 'text' : type)).join(' or ');
+  return [plain.type ?? 'string']
+    .flat()
+    .map((type) => (type === 'string' ? 'text' : type))
+    .join(' or ');
 }
 
 function rangeOf({ minimum, maximum }: SchemaNode): string {

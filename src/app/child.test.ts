@@ -47,7 +47,10 @@ test('what a program says goes to its log, which is for its owner alone', async 
 });
 
 test('an exit that nobody asked for is told, with its code or its signal', async () => {
-  for (const [script, why] of [['exit 3', 'exit code 3'], ['kill -9 $$', 'SIGKILL']] as const) {
+  for (const [script, why] of [
+    ['exit 3', 'exit code 3'],
+    ['kill -9 $$', 'SIGKILL'],
+  ] as const) {
     const { start, exits, logFile } = options(script);
     const child = await start();
     assert.ok(await waitUntil(() => exits.length > 0, { timeoutMs: 2000 }));

@@ -50,9 +50,19 @@ test('a fault is told with file, line, column, the line and a mark below it', ()
 });
 
 test('every fault is told, not the first one alone', () => {
-  const { problems } = refused(BASE.replace('dialect', '').replace('version: 1', 'version: 9').replace('name: b,', 'name: b, dialect: morse,'));
-  assert.ok(problems.some((problem) => problem.line === 1));
-  assert.ok(problems.some((problem) => problem.line === 3 && /morse/.test(problem.message)));
+  const shapes = refused(
+    BASE.replace('version: 1', 'version: 9').replace('name: m,', 'name: m, deploymentz: 1,'),
+  ).problems;
+  for (const line of [1, 4])
+    assert.ok(
+      shapes.some((problem) => problem.line === line),
+      `line ${line}`,
+    );
+  const names = refused(
+    BASE.replace('name: b,', 'name: b, dialect: morse,').replace('backend: b', 'backend: c'),
+  ).problems;
+  assert.ok(names.some((problem) => problem.line === 3 && /morse/.test(problem.message)));
+  assert.ok(names.some((problem) => problem.line === 4 && /c/.test(problem.message)));
 });
 
 test('no secret of the file is in what is told of it', () => {
@@ -61,7 +71,10 @@ test('no secret of the file is in what is told of it', () => {
 });
 
 test('a file that is not there, or that is no YAML, is a fault like any other', () => {
-  assert.throws(() => load(join(dir, 'nowhere.yaml')), (error) => error instanceof ConfigError && /nowhere\.yaml:1:1: /.test(error.message));
+  assert.throws(
+    () => load(join(dir, 'nowhere.yaml')),
+    (error) => error instanceof ConfigError && /nowhere\.yaml:1:1: /.test(error.message),
+  );
   assert.match(refused('a: [1').message, /tokenlat\.yaml:\d+:\d+: /);
 });
 
@@ -69,7 +82,9 @@ test('rules are checked when they are read, and a fault is told where it stands'
   assert.equal(CONFIG_CHECKS.checkMatch("request.model == 'x'"), null);
   const wrong = CONFIG_CHECKS.checkMatch("request.model == 'x' && nobody.knows");
   assert.ok(wrong !== null && wrong.offset >= 0 && wrong.message !== '');
-  const { message } = refused(`${BASE}routes:\n  - name: r\n    models: [m]\n    match: "request.model =="\n    candidates: [{model: m}]\n`);
+  const { message } = refused(
+    `${BASE}routes:\n  - name: r\n    models: [m]\n    match: "request.model =="\n    candidates: [{model: m}]\n`,
+  );
   assert.match(message, /tokenlat\.yaml:8:\d+: /);
 });
 

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { loadConfig } from '../config/load-config.ts';
+import { DEFAULT_SOCKET_DIR } from '../config/worker-address.ts';
 import { formatProblems, type Problem } from '../config/problem.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import { compileMatch } from '../stations/route/compile-match.ts';
@@ -32,7 +33,19 @@ function checkMatch(source: string): { readonly message: string; readonly offset
 }
 
 /** What the rest of the program knows of words in a configuration. */
-export const CONFIG_CHECKS = { checkMatch, dialects: DIALECT_NAMES, checkOptions, chatTemplates } as const;
+export const CONFIG_CHECKS = {
+  checkMatch,
+  dialects: DIALECT_NAMES,
+  checkOptions,
+  chatTemplates,
+  /** `tokenlat up` keeps sockets in its own folder. */
+  get socketDir(): string {
+    return process.env[SOCKET_DIR_VARIABLE] ?? DEFAULT_SOCKET_DIR;
+  },
+};
+
+/** Environment variable by which workers learn where `tokenlat up` keeps sockets. */
+export const SOCKET_DIR_VARIABLE = 'TOKENLAT_SOCKET_DIR';
 
 /** Reads the configuration at `path`. Throws `ConfigError`. */
 export function load(path: string): LoadedConfig {

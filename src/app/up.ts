@@ -4,7 +4,7 @@ import type { Log } from '../core/ports/telemetry.ts';
 import { BOOTSTRAP_FILE } from '../render/render-envoy.ts';
 import { followEnvoyFiles } from './follow-envoy-files.ts';
 import { findEnvoy, startEnvoy } from './envoy-process.ts';
-import { load, type LoadedConfig } from './load.ts';
+import { load, type LoadedConfig, SOCKET_DIR_VARIABLE } from './load.ts';
 import { LOCAL_REDIS_VARIABLE } from './local-redis.ts';
 import { startLocalRedis } from './redis-process.ts';
 import { requireFreePort } from './require-free-port.ts';
@@ -34,6 +34,7 @@ export async function up({ path, stateDir, log, logFile, onFatal }: UpOptions): 
   const dir = resolve(stateDir);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   findEnvoy();
+  process.env[SOCKET_DIR_VARIABLE] ??= join(dir, 'sockets');
   const asked = load(path);
   const { listen } = asked.snapshot;
   await requireFreePort(listen.address, listen.port, 'listen.port');

@@ -14,10 +14,16 @@ test('it is given up after its time, or when there is no more point', async () =
   assert.equal(await waitUntil(() => false, { timeoutMs: 40, everyMs: 5 }), false);
   assert.ok(performance.now() - began >= 39);
   let asked = 0;
-  assert.equal(await waitUntil(() => ((asked += 1), false), { timeoutMs: 5000, everyMs: 1, stop: () => asked === 3 }), false);
+  assert.equal(
+    await waitUntil(() => ((asked += 1), false), { timeoutMs: 5000, everyMs: 1, stop: () => asked === 3 }),
+    false,
+  );
   assert.equal(asked, 3);
 });
 
 test('a check that throws is not swallowed', async () => {
-  await assert.rejects(waitUntil(() => Promise.reject(new Error('broken')), { timeoutMs: 100 }), /broken/);
+  await assert.rejects(
+    waitUntil(() => Promise.reject(new Error('broken')), { timeoutMs: 100 }),
+    /broken/,
+  );
 });

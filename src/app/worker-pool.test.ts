@@ -60,6 +60,9 @@ test('workers start, report, are replaced when they die, and leave when they are
 
 test('a worker that cannot start fails the start, and leaves nobody behind', async () => {
   const { pool } = poolOf(1, join(dir, 'nowhere.yaml'));
-  await assert.rejects(pool.start(), (error) => error instanceof StartupError && /worker 0 did not start: .*nowhere\.yaml/.test(error.message));
+  await assert.rejects(
+    pool.start(),
+    (error) => error instanceof StartupError && /worker 0 did not start: .*nowhere\.yaml/.test(error.message),
+  );
   assert.ok(await waitUntil(async () => (await pool.reports()).length === 0, { timeoutMs: 2000 }));
 });

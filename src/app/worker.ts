@@ -1,10 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../core/ports/clock.ts';
 import { parseRequestId } from '../core/ids.ts';
 import type { AttemptExchange } from '../core/exchange.ts';
 import type { Log } from '../core/ports/telemetry.ts';
-import type { Snapshot } from '../core/snapshot.ts';
+import type { MutualTls, Snapshot } from '../core/snapshot.ts';
 import { workerAddresses } from '../config/worker-address.ts';
 import { watchConfig } from '../config/watch-config.ts';
 import { createExtProcServer } from '../extproc/server.ts';
@@ -193,5 +194,10 @@ function bindOf(config: Snapshot, index: number) {
   if (address === undefined) throw new RangeError(`no address for worker ${index}`);
   if (address.kind === 'unix') return address;
   const { transport } = config.server;
-  return { ...address, mtls: transport.kind === 'tcp' ? transport.mtls : null };
+  return { ...address, mtls: transport.kind === 'tcp' && transport.mtls !== null ? contents(transport.mtls) : null };
+}
+
+function contents({ cert, key, ca }: MutualTls): MutualTls {
+  const read = (path: string): string => readFileSync(path, 'utf8');
+  return { cert: read(cert), key: read(key), ca: read(ca) };
 }

@@ -29,6 +29,8 @@ export interface LoadOptions {
   readonly chatTemplates?: ChatTemplates;
   /** Number of the snapshot. */
   readonly generation: number;
+  /** Folder of the workers' sockets where the file names none. */
+  readonly socketDir?: string;
   /** Where `${env:…}` looks. Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -63,9 +65,10 @@ export function loadConfig(options: LoadOptions): LoadResult {
     };
   const shape = validateDocument(source);
   if (!shape.ok) return { ok: false, problems: inOrder(shape.problems), files: all() };
-  const found = check(source, shape.document, files, options);
+  const document = withSocketDir(shape.document, options.socketDir);
+  const found = check(source, document, files, options);
   if (found.problems.length > 0) return { ok: false, problems: inOrder(found.problems), files: all() };
-  const compiled = compileSnapshot(shape.document, files, found.terms);
+  const compiled = compileSnapshot(document, files, found.terms);
   const digest = digestOf(source, files);
   const snapshot = Object.freeze({ generation: options.generation, digest, ...compiled });
   return { ok: true, snapshot, warnings: inOrder([...found.warnings, ...modeWarnings(source, files)]), files: all() };
@@ -151,4 +154,10 @@ function digestOf(source: YamlSource, files: FileReader): string {
 
 function inOrder(problems: readonly Problem[]): Problem[] {
   return problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
+}
+
+function withSocketDir(document: ConfigDocument, socketDir: string | undefined): ConfigDocument {
+  const { server } = document;
+  if (socketDir === undefined || server.socket_dir !== undefined) return document;
+  return { ...document, server: { ...server, socket_dir: socketDir } };
 }

@@ -1,6 +1,9 @@
 import path from 'node:path';
 import type { Server } from '../core/snapshot.ts';
 
+/** Where workers' sockets are when nobody says otherwise. */
+export const DEFAULT_SOCKET_DIR = '/run/tokenlat';
+
 /** Where one worker takes ext_proc calls. */
 export type WorkerAddress =
   | { readonly kind: 'unix'; readonly path: string }

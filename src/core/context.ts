@@ -39,7 +39,11 @@ export interface Received {
 /** `held`: booked in the store under the operation. `unbooked`: the store is gone; the route's rule decides. */
 export type Admission =
   | { readonly kind: 'held'; readonly limits: readonly LimitState[]; readonly reservedTokens: number }
-  | { readonly kind: 'unbooked'; readonly reason: string };
+  | {
+      readonly kind: 'unbooked';
+      readonly reason: string;
+      /** May the store hold it all the same? */ readonly mayHold: boolean;
+    };
 
 export interface Scheduled {
   readonly admission: Admission;

@@ -81,7 +81,12 @@ export interface EncodeContext {
   /** Choices asked for; 1 when left out. Needed to close every open choice of a stream that is cut short. */
   readonly n?: number;
   /** What a stream that is cut short before its first chunk says of itself. */
-  readonly answer?: { readonly endpoint: Endpoint; readonly id: string; readonly created: number; readonly model: string };
+  readonly answer?: {
+    readonly endpoint: Endpoint;
+    readonly id: string;
+    readonly created: number;
+    readonly model: string;
+  };
 }
 
 /** The wire protocol of a client. */

@@ -49,7 +49,7 @@ test('codes of one status have the type that belongs to it', () => {
   }
 });
 
-test('an error is OpenAI\'s object with all four members and nothing else', () => {
+test("an error is OpenAI's object with all four members and nothing else", () => {
   fc.assert(
     fc.property(fc.constantFrom(...CODES), fc.string(), fc.option(fc.string()), (code, message, param) => {
       const error = new GatewayError(code, message, { param, cause: new Error('private'), original: 'private' });
@@ -63,7 +63,16 @@ test('status and type follow the table unless told otherwise', () => {
   for (const code of CODES) {
     const error = new GatewayError(code, 'x');
     assert.deepEqual(
-      [error.status, error.type, error.retryable, error.source, error.headers, error.retryAfterMs, error.original, error.param],
+      [
+        error.status,
+        error.type,
+        error.retryable,
+        error.source,
+        error.headers,
+        error.retryAfterMs,
+        error.original,
+        error.param,
+      ],
       [ERRORS[code].status, ERRORS[code].type, ERRORS[code].retryable, ERRORS[code].source, [], null, null, null],
     );
   }

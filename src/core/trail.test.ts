@@ -16,7 +16,10 @@ test('stations stand in their order whatever the order of their notes, with all 
       );
       for (const record of stations) {
         const own = notes.filter(([name]) => name === record.station);
-        assert.equal(record.micros, own.reduce((sum, [, micros]) => sum + micros, 0));
+        assert.equal(
+          record.micros,
+          own.reduce((sum, [, micros]) => sum + micros, 0),
+        );
         assert.deepEqual([record.decision, record.reason], own.at(-1)?.slice(2));
       }
     }),

@@ -22,7 +22,9 @@ import type { GrowingContext } from './walk.ts';
 
 const PASS = { kind: 'continue', mutation: {} };
 const HOLD = { kind: 'hold' };
-const TRY_NEXT = { kind: 'continue', mutation: { set: [[':status', '503']] } };
+const TRY_NEXT = { kind: 'continue', mutation: { set: [[':status', '503']], remove: ['retry-after'] } };
+/** The status stands; the next backend need not wait for as long as this one asks. */
+const GIVEN_UP = { kind: 'continue', mutation: { remove: ['retry-after'] } };
 const JSON_HEAD: readonly HeaderPair[] = [['content-type', 'application/json; charset=utf-8']];
 
 interface Opening extends BenchOptions {
@@ -139,7 +141,7 @@ test('a bad status is left to Envoy, and written down', async () => {
   for (const status of [400, 401, 404, 429, 500, 503]) {
     const { first, records } = open();
     const flow = await first();
-    assert.deepEqual(flow.onResponseHead(answerHead(status), false), PASS);
+    assert.deepEqual(flow.onResponseHead(answerHead(status), false), GIVEN_UP);
     assert.deepEqual([records()[0]?.status, records()[0]?.reason], [status, `status ${status}`]);
     assert.deepEqual(flow.onResponseBody(words('out:x'), true), PASS, 'nothing of it is looked at');
   }
@@ -172,6 +174,7 @@ test('a stream that fails before its first output is given up, with what it used
   const flow = await first();
   flow.onResponseHead(answerHead(), false);
   assert.deepEqual(flow.onResponseBody(words('ping|error:upstream_overloaded:10,5'), false), TRY_NEXT);
+  assert.deepEqual(flow.onResponseBody(words('nonsense'), true), PASS, 'the rest of it is not read');
   await attempt('b').onRequestHead(headOf());
   assert.deepEqual([records()[0]?.outcome, records()[0]?.reason], ['failed_over', 'upstream_overloaded']);
   assert.equal(closing.attempts.thrownAway()[0]?.cost, 20);

@@ -122,7 +122,14 @@ export class AttemptFlow implements AttemptExchange {
   #giveUp(reason: string, usage: Usage | null, status: string | null): AttemptReply {
     this.#options.owner.closing.attempts.failed(reason, usage);
     this.#probe = null;
-    return { kind: 'continue', mutation: status === null ? {} : { set: [[':status', status]] } };
+    return {
+      kind: 'continue',
+      mutation: {
+        ...(status === null ? {} : { set: [[':status', status]] }),
+        // The next backend is not the one that asked to be left alone for a while.
+        ...(this.#attempt?.last === true ? {} : { remove: ['retry-after'] }),
+      },
+    };
   }
 
   /** Nothing was sent yet and Envoy will not try again: the client gets our error. */

@@ -60,7 +60,7 @@ test('each try has its own times, and all but the last were given up', () => {
       status: null,
       startedMs: 20,
       firstByteMs: null,
-      reason: 'no answer',
+      reason: 'given up by the proxy before we saw an answer',
     },
     {
       attempt: 3,

@@ -122,7 +122,7 @@ export class AttemptLog {
 }
 
 function failureOf(entry: Entry): string {
-  return entry.status === null ? 'no answer' : `status ${entry.status}`;
+  return entry.status === null ? 'given up by the proxy before we saw an answer' : `status ${entry.status}`;
 }
 
 function outcomeOf(how: ClosingHow): AttemptRecord['outcome'] {

@@ -211,6 +211,21 @@ test('a borrower that goes away closes the attempt, nonsense closes the connecti
   assert.deepEqual(warned, ['a handed-over attempt failed']);
 });
 
+test('an owner that talks nonsense fails the question', async () => {
+  const path = nextPath();
+  const liar = createServer((socket) => socket.on('error', () => {}).end(Buffer.from([255, 255, 255, 255, 0])));
+  await new Promise<void>((resolve) => liar.listen(path, resolve));
+  const attempt = borrowAttempt({ path, id: 'x', cluster: 'a', timeoutMs: 60_000 });
+  await assert.rejects(async () => attempt.onRequestHead(headOf()), RangeError);
+  liar.close();
+});
+
+test('a socket that cannot be made is told at the start', async () => {
+  const path = join(dir, 'no', 'folder.sock');
+  const log: Log = { debug() {}, info() {}, warn() {}, error() {} };
+  await assert.rejects(startHandoffServer({ path, attempt: () => null, onUpstreamCut() {}, log }));
+});
+
 test("Envoy's word that an upstream broke is passed on, to nobody as well", async () => {
   const { path, cut } = await lend(() => null);
   tellUpstreamCut(path, '0-id');

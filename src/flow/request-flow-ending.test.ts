@@ -208,6 +208,38 @@ test('a client may ask for less time', async (t) => {
   assert.equal(code(pushed[0]), 'request_timeout');
 });
 
+test('a route may allow less time than its request came with, and never more', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  for (const [allowed, waited] of [
+    [400, 400],
+    [90_000, 30_000],
+    [null, 30_000],
+  ] as const) {
+    const made = bench({
+      behave: {
+        'route.run': () => ({
+          decision: {
+            route: { id: 'r', timeoutMs: allowed },
+            reason: 'model',
+            cached: false,
+            candidates: [{ deployment: deploymentOf('a'), reason: 'explicit' }],
+          },
+        }),
+      },
+    });
+    const { flow, pushed } = openRequest(made);
+    const reply = await flow.onRequestHead(headOf(), true);
+    const backstop =
+      reply.kind === 'forward' && reply.mutation.set?.find(([name]) => name === 'x-envoy-upstream-rq-timeout-ms')?.[1];
+    assert.equal(backstop, String(waited + 1000));
+    pass(t, made, waited - 1);
+    assert.equal(pushed.length, 0);
+    pass(t, made, 1);
+    assert.equal(code(pushed[0]), 'upstream_timeout');
+    await assertEndedOnce(made);
+  }
+});
+
 test('an upstream that stays open behind its answer is not waited for', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   for (const [said, patience] of [

@@ -267,6 +267,7 @@ test("Envoy's own answer becomes our error, and one that no try gave is not beli
   const reply = sent(flow.onResponseHead(answerHead(503, [['x-tokenlat-local', 'no_healthy_upstream']]), false));
   assert.deepEqual([reply.header(':status'), JSON.parse(reply.text).error.code], ['503', 'upstream_unreachable']);
   assert.ok(reply.head?.remove?.includes('x-tokenlat-local'));
+  assert.equal(reply.metadata?.['tokenlat.usage']?.['request_id'], 'mine', "for Envoy's access log");
   await assertEnded(local, 'failed');
   const strange = bench();
   const opened = openRequest(strange);

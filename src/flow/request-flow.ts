@@ -24,6 +24,9 @@ const HOLD: RequestReply = { kind: 'hold' };
 /** How long Envoy's word on who broke an answer is waited for. */
 const VERDICT_MS = 300;
 
+/** Why a request's signal fires. Without a reason each abort would make an error with a stack that nobody reads. */
+const OVER = 'the request is over';
+
 /** One client request from its head to its settlement. */
 export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
   readonly #options: FlowOptions;
@@ -52,7 +55,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
 
   readonly #signalOf = (): AbortSignal => {
     this.#abort ??= new AbortController();
-    if (this.#over) this.#abort.abort();
+    if (this.#over) this.#abort.abort(OVER);
     return this.#abort.signal;
   };
 
@@ -255,7 +258,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
     try {
       return this.#closing?.end(how);
     } finally {
-      this.#abort?.abort();
+      this.#abort?.abort(OVER);
     }
   };
 

@@ -16,7 +16,6 @@ import {
   streamed,
   TWO,
 } from './kin.ts';
-import type { ConfigHint } from './report.ts';
 
 const GOOD = json(answer());
 const error = (message: string, type = 'server_error'): string => JSON.stringify({ error: { message, type } });

@@ -15,7 +15,6 @@ import {
   sse,
   status,
 } from './kin.ts';
-import type { ConfigHint } from './report.ts';
 
 const GOOD = json(answer());
 const hidden = (name: string) => is(`upstream[0].headers.${name}`, 'absent');

@@ -64,7 +64,7 @@ function hasWholeAnswer(text: string): boolean {
 }
 
 function read(text: string, closed: boolean): RawExchange {
-  const statuses = [...text.matchAll(/^HTTP\/1\.[01] (\d{3})/gm)]
+  const statuses = [...text.matchAll(/HTTP\/1\.[01] (\d{3}) [A-Z]/g)]
     .map((match) => Number(match[1]))
     .filter((status) => status >= 200 || status === 101);
   const answer = text.replace(/^(?:HTTP\/1\.1 1\d\d [^]*?\r\n\r\n)+/, '');

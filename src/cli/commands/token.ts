@@ -49,7 +49,8 @@ export function developmentToken(config: Snapshot, flags: Omit<TokenFlags, 'conf
   const algorithm = issuer.algorithms.find((name) => name.startsWith('HS')) ?? 'HS256';
   const ttl = parseDuration(flags.ttl);
   if (ttl === null) throw new UserError(`--ttl ${flags.ttl} is no duration; write 30m or 8h`);
-  const quota = flags.quotaDaily === undefined ? null : Number(flags.quotaDaily);
+  const quota =
+    flags.quotaDaily === undefined ? null : Number(/^\d+$/.test(flags.quotaDaily) ? flags.quotaDaily : Number.NaN);
   if (quota !== null && !Number.isSafeInteger(quota))
     throw new UserError('--quota-daily must be a whole number of tokens');
   const now = Math.floor(Date.now() / 1000);

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { isLoopback } from '../address.ts';
 import type { Path } from '../problem.ts';
 import { formatDuration } from '../units.ts';
-import { workerAddresses } from '../worker-address.ts';
+import { DEFAULT_SOCKET_DIR, workerAddresses } from '../worker-address.ts';
 import type { CheckContext } from './finding.ts';
 
 /** What Envoy's timer and our own need to get an answer out in time. */
@@ -31,7 +31,7 @@ function checkAddresses({ document, files, problem, warn }: CheckContext): void 
     if (port + server.workers - 1 > 65_535)
       problem(['server', 'tcp', 'port'], 'leaves too few ports for that many workers');
   } else {
-    const socketDir = files.resolve(server.socket_dir);
+    const socketDir = files.resolve(server.socket_dir ?? DEFAULT_SOCKET_DIR);
     const longest = workerAddresses({ workers: server.workers, transport: { kind: 'unix', socketDir } }).at(-1);
     if (longest?.kind === 'unix' && Buffer.byteLength(longest.path) > MAX_SOCKET_PATH)
       problem(

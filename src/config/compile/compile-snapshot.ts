@@ -1,6 +1,7 @@
 import type { Filter, Redis, Server, Snapshot } from '../../core/snapshot.ts';
 import { deepFreeze } from '../freeze.ts';
 import type { FileReader } from '../references.ts';
+import { DEFAULT_SOCKET_DIR } from '../worker-address.ts';
 import type { ConfigDocument } from '../schema/document.ts';
 import { compileAuth } from './compile-auth.ts';
 import { compileBackends } from './compile-backends.ts';
@@ -67,7 +68,7 @@ function compileServer({ server }: ConfigDocument, files: FileReader): Server {
     workers: server.workers,
     transport:
       server.transport === 'unix'
-        ? { kind: 'unix', socketDir: files.resolve(server.socket_dir) }
+        ? { kind: 'unix', socketDir: files.resolve(server.socket_dir ?? DEFAULT_SOCKET_DIR) }
         : {
             kind: 'tcp',
             address: server.tcp.address,

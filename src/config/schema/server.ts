@@ -9,8 +9,10 @@ export const serverSection = z
       .default('unix')
       .describe('How Envoy reaches the workers: one unix socket or one TCP port a worker. Default: unix.'),
     socket_dir: text()
-      .default('/run/tokenlat')
-      .describe('Folder of the unix sockets. Whoever may connect to them is trusted. Default: /run/tokenlat.'),
+      .optional()
+      .describe(
+        'Folder of the unix sockets. Whoever may connect to them is trusted. Default: /run/tokenlat, or with `tokenlat up` its state folder.',
+      ),
     tcp: z
       .strictObject({
         address: text().default('127.0.0.1').describe('Address of the workers. Default: 127.0.0.1.'),

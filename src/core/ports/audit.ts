@@ -21,3 +21,16 @@ export interface AuditLog {
   flush(deadlineMs: number): Promise<number>;
   close(): Promise<void>;
 }
+
+/** Keeps signed checkpoints of audit chains, outside the log's own folder. What a checkpoint says is not its business. */
+export interface CheckpointStore {
+  /** `folder` or `redis`, for messages. */
+  readonly name: string;
+  /** Adds one line of text at the chain's end; durable, as far as the store can, when it resolves. Rejects when it is not kept. */
+  append(chain: string, checkpoint: string): Promise<void>;
+  /** Oldest first. The oldest may have been let go of: each stands for all before it. */
+  list(chain: string): Promise<readonly string[]>;
+  chains(): Promise<readonly string[]>;
+  /** Lets go of connections. */
+  close(): Promise<void>;
+}

@@ -2,9 +2,16 @@ import type { OperationId } from '../ids.ts';
 import type { LedgerEvent } from '../ledger-event.ts';
 import type { Amounts, LimitLine, LimitState } from '../limit.ts';
 
-/** The store did not answer in time, or its breaker is open. Nothing is known of the operation. */
+/** The store did not answer in time, or its breaker is open. Nothing is known of the operation unless `sent` is false. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
+  /** False when the call was not even sent: then nothing can have come of it. */
+  readonly sent: boolean;
+
+  constructor(message: string, options: ErrorOptions & { readonly sent?: boolean } = {}) {
+    super(message, options);
+    this.sent = options.sent ?? true;
+  }
 }
 
 export type AdmitResult =

@@ -50,7 +50,10 @@ const attemptAt = (backend: Backend, number = 1): Attempt => ({
   },
 });
 
-function contextOf(backends: readonly Backend[], responses: Snapshot['responses']['model'] = 'requested'): RequestContext {
+function contextOf(
+  backends: readonly Backend[],
+  responses: Snapshot['responses']['model'] = 'requested',
+): RequestContext {
   return {
     id: '12-0123456789abcdef01234567',
     endpoint: 'chat',
@@ -64,13 +67,21 @@ function contextOf(backends: readonly Backend[], responses: Snapshot['responses'
   } as unknown as RequestContext;
 }
 
-const headOf = (headers: readonly HeaderPair[] = []) => ({ method: 'POST', path: '/', headers: new HeaderList(headers) });
+const headOf = (headers: readonly HeaderPair[] = []) => ({
+  method: 'POST',
+  path: '/',
+  headers: new HeaderList(headers),
+});
 
 /** The head that a backend would read: what was there, without what is removed, with what is set. */
 function sendTo(backend: Backend, head: readonly HeaderPair[], all: readonly Backend[] = [backend]) {
   const { mutation, body, watch } = adapt.request(contextOf(all), attemptAt(backend), headOf(head), 'head');
   const { set = [], remove = [], metadata } = mutation;
-  assert.deepEqual(set.filter(([name]) => remove.includes(name)), [], 'nothing is set and removed at once');
+  assert.deepEqual(
+    set.filter(([name]) => remove.includes(name)),
+    [],
+    'nothing is set and removed at once',
+  );
   assert.equal(new Set(set.map(([name]) => name)).size, set.length, 'nothing is set twice');
   const sent = new Map(head.filter(([name]) => !remove.includes(name)));
   for (const [name, value] of set) sent.set(name, value);
@@ -111,7 +122,7 @@ test('the authority has a port where it is not the usual one, and brackets where
   assert.equal(sendTo(backendOf({ endpoints: [] }), []).set.get(':authority'), 'b');
 });
 
-test("nothing that a client sends for us, nor any of its secrets, reaches a backend", () => {
+test('nothing that a client sends for us, nor any of its secrets, reaches a backend', () => {
   const secret: readonly HeaderPair[] = [
     ['authorization', 'Bearer client'],
     ['proxy-authorization', 'Basic client'],
@@ -132,27 +143,52 @@ test("nothing that a client sends for us, nor any of its secrets, reaches a back
     ['expect', '100-continue'],
     ['te', 'trailers'],
   ];
-  const { sent } = sendTo(backendOf(), [...secret, ['user-agent', 'sdk'], ['openai-beta', 'x'], ['x-request-id', 'mine']]);
+  const { sent } = sendTo(backendOf(), [
+    ...secret,
+    ['user-agent', 'sdk'],
+    ['openai-beta', 'x'],
+    ['x-request-id', 'mine'],
+  ]);
   for (const [name] of secret) assert.equal(sent.has(name), false, name);
   assert.deepEqual([sent.get('user-agent'), sent.get('openai-beta'), sent.get('x-request-id')], ['sdk', 'x', 'mine']);
 });
 
 test("a backend's credential takes the place of the client's", () => {
   const backend = backendOf({ credentials: [['authorization', 'Bearer ours']], headers: [['x-api-key', 'ours']] });
-  const { sent, remove } = sendTo(backend, [['authorization', 'Bearer client'], ['x-api-key', 'client']]);
+  const { sent, remove } = sendTo(backend, [
+    ['authorization', 'Bearer client'],
+    ['x-api-key', 'client'],
+  ]);
   assert.deepEqual([sent.get('authorization'), sent.get('x-api-key')], ['Bearer ours', 'ours']);
   assert.ok(!remove.includes('authorization'));
 });
 
 test('a try carries nothing that an earlier one brought along, whatever the backends set', () => {
-  const name = fc.constantFrom('authorization', 'x-api-key', 'api-key', 'x-one', 'x-two', 'accept', 'content-type', 'openai-project');
-  const pairs = (mark: string) => fc.uniqueArray(name, { maxLength: 4 }).map((all) => all.map((each) => [each, mark] as const));
+  const name = fc.constantFrom(
+    'authorization',
+    'x-api-key',
+    'api-key',
+    'x-one',
+    'x-two',
+    'accept',
+    'content-type',
+    'openai-project',
+  );
+  const pairs = (mark: string) =>
+    fc.uniqueArray(name, { maxLength: 4 }).map((all) => all.map((each) => [each, mark] as const));
   const pair = fc.tuple(pairs('key of a'), pairs('team of a'), pairs('key of b'), pairs('team of b'));
   fc.assert(
     fc.property(pair, ([keyA, teamA, keyB, teamB]) => {
       const a = backendOf({ name: 'a', credentials: keyA, headers: teamA });
       const b = backendOf({ name: 'b', credentials: keyB, headers: teamB });
-      const first = sendTo(a, [['authorization', 'client'], ['user-agent', 'sdk']], [a, b]).sent;
+      const first = sendTo(
+        a,
+        [
+          ['authorization', 'client'],
+          ['user-agent', 'sdk'],
+        ],
+        [a, b],
+      ).sent;
       const second = sendTo(b, [...first], [a, b]).sent;
       for (const [header, value] of second) assert.doesNotMatch(value, /of a|client/, header);
       for (const [header] of keyB) assert.equal(second.get(header), 'key of b');
@@ -187,7 +223,8 @@ test('an answer is read with what its try knows', () => {
 });
 
 test('the model shown is the one that the configuration names', () => {
-  const shown = (which: Snapshot['responses']['model']) => adapt.identity(contextOf([], which), attemptAt(backendOf())).model;
+  const shown = (which: Snapshot['responses']['model']) =>
+    adapt.identity(contextOf([], which), attemptAt(backendOf())).model;
   assert.deepEqual([shown('requested'), shown('served'), shown('upstream')], ['asked', 'served', 'up']);
 });
 
@@ -200,7 +237,10 @@ test('a backend of a dialect that this build lacks is a fault of ours', () => {
   const backend = backendOf({ dialect: 'other' });
   const isFault = (error: unknown) => error instanceof GatewayError && error.code === 'internal_error';
   assert.throws(() => adapt.request(contextOf([]), attemptAt(backend), headOf(), 'none'), isFault);
-  assert.throws(() => adapt.decoder(contextOf([]), attemptAt(backend), { status: 200, headers: new HeaderList([]) }), isFault);
+  assert.throws(
+    () => adapt.decoder(contextOf([]), attemptAt(backend), { status: 200, headers: new HeaderList([]) }),
+    isFault,
+  );
 });
 
 test('the station notes each try', async () => {

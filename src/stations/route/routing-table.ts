@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { Route } from '../../core/snapshot.ts';
@@ -39,6 +39,9 @@ interface Entry {
   readonly faults: readonly string[];
   readonly until: number;
 }
+
+/** UTF-16 units of values that name a remembered answer as they are; longer ones are named by their digest. */
+const MAX_NAME = 512;
 
 const VARIABLES: readonly Variable[] = ['request', 'tenant', 'claims', 'headers'];
 
@@ -84,10 +87,9 @@ export class RoutingTable {
 
   take(ctx: RouteContext, asked: Asked): Taken {
     const variables = matchInputs(ctx, this.#references);
-    const key = createHash('sha256').update(
-      JSON.stringify([ctx.principal.tenant, asked, ...this.#named(variables)], plain),
-    );
-    const name = key.digest('base64');
+    const values = JSON.stringify([ctx.principal.tenant, asked, ...this.#named(variables)], plain);
+    // The text itself begins with a bracket, which no digest does.
+    const name = values.length <= MAX_NAME ? values : hash('sha256', values, 'base64');
     const now = this.#options.clock.now();
     const known = this.#cache.get(name);
     if (known !== undefined && now < known.until) return { route: known.route, faults: known.faults, cached: true };

@@ -33,6 +33,6 @@ export async function admit(
     return { kind: 'denied', error: quotaRefusal(result, principal, amounts) };
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    return { kind: 'unbooked', reason: error.message };
+    return { kind: 'unbooked', reason: error.message, mayHold: error.sent };
   }
 }

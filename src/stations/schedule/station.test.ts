@@ -104,15 +104,19 @@ test('a request above the limit by itself is not told to come back', async () =>
   assert.match(error.message, /alone is above the limit/);
 });
 
-test('a refused request still has its events written, with nothing taken', async () => {
+test('of a refused request only what an attempt did is written, with nothing taken', async () => {
   const b = bench();
   const line: LimitLine = { scope: 'tenant', unit: 'requests', window: { kind: 'sliding', seconds: 60 }, limit: 1 };
   b.store.admitWith = () =>
     Promise.resolve({ kind: 'denied', by: { line, remaining: 0, resetMs: 1 }, limits: [], retryAfterMs: 1 });
   const ctx = context();
   await refusal(runOf(b, ctx));
-  const event = { attempt: 0 } as LedgerEvent;
-  await finishOf(b, ctx, { kind: 'failed', events: [event] });
+  await finishOf(b, ctx, { kind: 'failed', events: [{ attempt: 0 } as LedgerEvent] });
+  assert.deepEqual(b.store.settled, []);
+  const again = context();
+  await refusal(runOf(b, again));
+  const event = { attempt: 1 } as LedgerEvent;
+  await finishOf(b, again, { kind: 'failed', events: [event] });
   assert.deepEqual(b.store.settled[0]?.actual, { requests: 0, tokens: 0 });
   assert.deepEqual(b.store.settled[0]?.events, [event]);
 });

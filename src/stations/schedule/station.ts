@@ -75,8 +75,12 @@ async function settle(
   await booking?.admitting.catch(() => {});
   const actual = actualAmounts(booking, ending);
   // What failed in a way of its own may have been booked all the same.
-  const mayHold = booking !== undefined && booking.verdict?.kind !== 'denied';
-  if (principal === undefined || (!mayHold && ending.events.length === 0)) return;
+  const verdict = booking?.verdict ?? null;
+  const mayHold =
+    booking !== undefined && verdict?.kind !== 'denied' && (verdict?.kind !== 'unbooked' || verdict.mayHold);
+  // An event of a request that nobody served and nobody booked tells nothing that the log does not.
+  const tells = ending.events.some((event) => event.attempt > 0) || verdict?.kind === 'held';
+  if (principal === undefined || (!mayHold && !tells)) return;
   const outcome = await store.settle({ operation, tenant: principal.tenant, actual, events: ending.events });
   if (outcome === 'late') metrics.anomaly('late_settlement');
 }

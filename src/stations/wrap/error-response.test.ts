@@ -16,7 +16,10 @@ test('an error becomes an answer with its status, its body and who is at fault',
     assert.deepEqual([status, details], [ERRORS[code].status, code]);
     assert.deepEqual(JSON.parse(Buffer.from(body).toString()), error.toJSON());
     const all = Object.fromEntries(headers);
-    assert.deepEqual([all['content-type'], all['x-request-id'], all['x-error-source']], ['application/json', 'mine', error.source]);
+    assert.deepEqual(
+      [all['content-type'], all['x-request-id'], all['x-error-source']],
+      ['application/json', 'mine', error.source],
+    );
     assert.equal(all['x-timeout-reason'], code === 'upstream_timeout' ? 'upstream_timeout' : undefined);
   }
 });
@@ -27,14 +30,18 @@ test("an upstream's own body passes unchanged", () => {
 });
 
 test('a wait is told in whole seconds, rounded up and never zero', () => {
-  const wait = (retryAfterMs: number) => named(new GatewayError('rate_limit_exceeded', 'x', { retryAfterMs }))['retry-after'];
+  const wait = (retryAfterMs: number) =>
+    named(new GatewayError('rate_limit_exceeded', 'x', { retryAfterMs }))['retry-after'];
   assert.deepEqual([wait(0), wait(1), wait(1000), wait(1001), wait(59_999)], ['1', '1', '1', '2', '60']);
   assert.equal(named(new GatewayError('rate_limit_exceeded', 'x'))['retry-after'], undefined);
 });
 
 test("an error's own header stands, once", () => {
   const error = new GatewayError('upstream_rate_limited', 'x', { retryAfterMs: 9000, headers: [['retry-after', '3']] });
-  assert.deepEqual(errorHeaders(error).filter(([name]) => name === 'retry-after'), [['retry-after', '3']]);
+  assert.deepEqual(
+    errorHeaders(error).filter(([name]) => name === 'retry-after'),
+    [['retry-after', '3']],
+  );
 });
 
 test("an upstream's words go into one clean, bounded header without secrets", () => {

@@ -62,8 +62,16 @@ test('a try is booked with its usage at its price', () => {
 });
 
 test('an estimate says so, and a type that the client named is kept', () => {
-  const event = ledgerEvent(contextOf([['x-request-type', 'summary']]), { ...attempt, usage: { ...usage, source: 'estimate' } }, 'partial', 'gateway');
-  assert.deepEqual([event.estimated, event.requestType, event.chargedTo, event.status], [true, 'summary', 'gateway', 'partial']);
+  const event = ledgerEvent(
+    contextOf([['x-request-type', 'summary']]),
+    { ...attempt, usage: { ...usage, source: 'estimate' } },
+    'partial',
+    'gateway',
+  );
+  assert.deepEqual(
+    [event.estimated, event.requestType, event.chargedTo, event.status],
+    [true, 'summary', 'gateway', 'partial'],
+  );
 });
 
 test('a request that reached no model costs nothing', () => {

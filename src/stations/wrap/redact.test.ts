@@ -19,7 +19,14 @@ const SECRETS = [
 
 test('each kind of secret is taken out, wherever it stands', () => {
   for (const secret of SECRETS) {
-    for (const text of [secret, `key: ${secret}`, `"${secret}"`, `(${secret}), then`, `a=${secret}&b=c`, `${secret}\n${secret}`]) {
+    for (const text of [
+      secret,
+      `key: ${secret}`,
+      `"${secret}"`,
+      `(${secret}), then`,
+      `a=${secret}&b=c`,
+      `${secret}\n${secret}`,
+    ]) {
       const out = redact(text);
       const heart = secret.replace(/^bearer\s+/i, '').slice(0, 8);
       assert.ok(!out.includes(heart), `${text} became ${out}`);
@@ -33,7 +40,15 @@ test('masked keys, as upstreams write them, lose the rest of their letters', () 
 });
 
 test('words that are no secrets stay', () => {
-  for (const text of ['', 'The model `m` does not exist', 'max_tokens is too large: 5000', 'a task-force asks', 'ask-me', 'bearer', 'eye']) {
+  for (const text of [
+    '',
+    'The model `m` does not exist',
+    'max_tokens is too large: 5000',
+    'a task-force asks',
+    'ask-me',
+    'bearer',
+    'eye',
+  ]) {
     assert.equal(redact(text), text);
   }
 });
@@ -50,7 +65,13 @@ test('what is redacted stays redacted, and is bounded', () => {
 });
 
 test('no text makes it slow', () => {
-  for (const text of ['sk-'.repeat(2000), 'eyJ'.repeat(2000), 'bearer '.repeat(1000), `bearer ${' '.repeat(5000)}`, `eyJ${'a.'.repeat(3000)}`]) {
+  for (const text of [
+    'sk-'.repeat(2000),
+    'eyJ'.repeat(2000),
+    'bearer '.repeat(1000),
+    `bearer ${' '.repeat(5000)}`,
+    `eyJ${'a.'.repeat(3000)}`,
+  ]) {
     const began = performance.now();
     redact(text);
     assert.ok(performance.now() - began < 100, text.slice(0, 20));

@@ -24,7 +24,10 @@ const early: Context = {
   head: {
     method: 'POST',
     path: '/v1/chat/completions?api_key=secret-in-query',
-    headers: new HeaderList([['authorization', 'Bearer secret-in-header'], ['cookie', 'secret-in-cookie']]),
+    headers: new HeaderList([
+      ['authorization', 'Bearer secret-in-header'],
+      ['cookie', 'secret-in-cookie'],
+    ]),
   },
   endpoint: 'chat',
   config: { generation: 4, ledger: { keepMs: 77 } },
@@ -55,7 +58,18 @@ const ending = (over: object = {}): Ending =>
     usageFlag: null,
     firstTokenMs: 1.5,
     totalMs: 9.87654,
-    attempts: [{ attempt: 1, backend: 'b', model: 'served', outcome: 'served', status: 200, startedMs: 1, firstByteMs: 2, reason: '' }],
+    attempts: [
+      {
+        attempt: 1,
+        backend: 'b',
+        model: 'served',
+        outcome: 'served',
+        status: 200,
+        startedMs: 1,
+        firstByteMs: 2,
+        reason: '',
+      },
+    ],
     events: [
       { chargedTo: 'gateway', model: 'thrown', backend: 'away', cost: 99, currency: 'USD' },
       { chargedTo: 'tenant', model: 'served', backend: 'b', cost: 1_234_567, currency: 'EUR' },
@@ -89,7 +103,14 @@ test("a request's story is told with its stations, its tries, its usage and its 
     outcome: 'complete',
     status: 200,
     error: null,
-    usage: { prompt_tokens: 10, cached_tokens: 4, completion_tokens: 5, reasoning_tokens: 2, estimated: false, flag: null },
+    usage: {
+      prompt_tokens: 10,
+      cached_tokens: 4,
+      completion_tokens: 5,
+      reasoning_tokens: 2,
+      estimated: false,
+      flag: null,
+    },
     cost: '1.234567',
     currency: 'EUR',
     first_token_ms: 1.5,
@@ -99,7 +120,10 @@ test("a request's story is told with its stations, its tries, its usage and its 
 });
 
 test('no prompt, no credential and no query string is in it', () => {
-  const error = new GatewayError('upstream_error', 'x', { original: 'secret-of-upstream', cause: new Error('secret-of-cause') });
+  const error = new GatewayError('upstream_error', 'x', {
+    original: 'secret-of-upstream',
+    cause: new Error('secret-of-cause'),
+  });
   for (const each of [ending(), ending({ kind: 'failed', error })]) {
     const text = JSON.stringify(traceOf(whole, each));
     assert.doesNotMatch(text, /secret/);

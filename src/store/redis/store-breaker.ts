@@ -48,7 +48,7 @@ export function createStoreBreaker(options: StoreBreakerOptions): StoreBreaker {
   let failures = 0;
 
   async function call<T>(work: () => Promise<T>): Promise<T> {
-    if (health.state() !== 'up') throw new StoreUnavailable('store is down');
+    if (health.state() !== 'up') throw new StoreUnavailable('store is down', { sent: false });
     try {
       const value = await within(work(), deadlineMs);
       failures = 0;

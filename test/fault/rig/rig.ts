@@ -1,9 +1,8 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { freePorts } from '../../../scripts/demo/free-ports.ts';
-import type { Child } from '../../../src/app/child.ts';
 import { startEnvoy } from '../../../src/app/envoy-process.ts';
 import { load } from '../../../src/app/load.ts';
 import { waitUntil } from '../../../src/app/wait-until.ts';
@@ -44,7 +43,6 @@ export interface RigOptions {
 export interface Rig {
   readonly dir: string;
   readonly origin: string;
-  readonly admin: string;
   readonly servers: readonly ServerChild[];
   readonly redis: RedisServer;
   readonly upstream: CountingUpstream;
@@ -64,11 +62,31 @@ export interface Rig {
 
 /** Starts Redis, the counting upstream, the servers and Envoy. */
 export async function startRig(options: RigOptions = {}): Promise<Rig> {
+  const stops: (() => unknown)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const step of stops.splice(0).toReversed()) await step();
+  };
+  try {
+    return { ...(await build(options, stops)), stop };
+  } catch (reason) {
+    await stop();
+    throw reason;
+  }
+}
+
+/** `stops` gets what ends each part that runs. */
+async function build(options: RigOptions, stops: (() => unknown)[]): Promise<Omit<Rig, 'stop'>> {
   const { workers = 1, servers: count = 1, appendonly = true, edit, env = {} } = options;
   const dir = mkdtempSync(join(tmpdir(), 'tl-f-'));
+  stops.push(() => {
+    if (process.env['TOKENLAT_KEEP'] === undefined) rmSync(dir, { recursive: true, force: true });
+    else process.stderr.write(`kept ${dir}\n`);
+  });
   const [listen = 0, admin = 0, ...ops] = await freePorts(2 + count);
   const redis = await startRedis({ appendonly });
+  stops.push(() => redis.stop());
   const upstream = await startCountingUpstream(CREDENTIAL);
+  stops.push(() => upstream.close());
   const servers = ops.map((opsPort, index) => {
     const config = join(dir, `tokenlat-${index}.yaml`);
     const sockets = join(dir, `s${index}`);
@@ -76,6 +94,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     writeFileSync(config, configOf(options, { listen, admin, ops: opsPort, sockets, upstream: upstream.port, redis: redis.url, workers }));
     return serverChild({ config, state: join(dir, `run${index}`), opsPort, logFile: join(dir, `server-${index}.log`), env });
   });
+  stops.push(() => Promise.all(servers.map((server) => server.kill())));
   await Promise.all(servers.map((server) => server.start()));
   const envoyDir = join(dir, 'envoy');
   mkdirSync(envoyDir);
@@ -84,27 +103,29 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   if (count > 1) files.set('clusters.yaml', withServers(files.get('clusters.yaml') ?? '', dir, count));
   edit?.(files);
   writeFiles(envoyDir, files);
-  const envoy: Child = await startEnvoy({
+  const envoy = await startEnvoy({
     config: join(envoyDir, BOOTSTRAP_FILE),
     dir: envoyDir,
     adminPort: admin,
     concurrency: 2,
     onExit: (reason) => process.stderr.write(`${reason}\n`),
   });
+  stops.push(() => envoy.stop());
   const stores = createRedisStores({
     redis: { url: redis.url, sentinel: null, cluster: null, commandTimeoutMs: 5000, keyPrefix: 'tl:' },
     ledger: snapshot.ledger,
     log: silentLog,
     metrics: silentMetrics,
   });
+  stops.push(() => stores.close());
   await stores.ready(5000);
   const origin = `http://127.0.0.1:${listen}`;
   const token = await signToken({ exp: Math.floor(Date.now() / 1000) + 3600 });
   const client = createClient(origin, token);
+  stops.push(() => client.close());
   return {
     dir,
     origin,
-    admin: `http://127.0.0.1:${admin}`,
     servers,
     redis,
     upstream,
@@ -120,16 +141,6 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     },
     envoyStats: (filter) => envoyStats(admin, filter),
     metric: (name, server = 0) => metric(servers[server]?.ops ?? '', name),
-    async stop() {
-      client.close();
-      await envoy.stop();
-      await Promise.all(servers.map((server) => server.kill()));
-      await stores.close();
-      await upstream.close();
-      await redis.stop();
-      if (process.env['TOKENLAT_KEEP'] === undefined) rmSync(dir, { recursive: true, force: true });
-      else process.stderr.write(`kept ${dir}\n`);
-    },
   };
 }
 
@@ -218,9 +229,4 @@ export async function untilSettled(rig: Pick<Rig, 'stores'>, timeoutMs: number):
   const began = performance.now();
   const isDone = await waitUntil(async () => (await rig.stores.ledger.open()) === 0, { timeoutMs, everyMs: 100 });
   return isDone ? performance.now() - began : null;
-}
-
-/** Text of the server's own log. */
-export function serverLog(rig: Rig, index = 0): string {
-  return readFileSync(join(rig.dir, `server-${index}.log`), 'utf8');
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream, readFileSync, readdirSync } from 'node:fs';
+import { createWriteStream, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { waitUntil } from '../../../src/app/wait-until.ts';
 
@@ -120,21 +120,16 @@ async function ready(ops: string): Promise<boolean> {
 }
 
 function childrenOf(parent: number): readonly number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((name) => statField(name, 1) === String(parent))
-    .map(Number);
-}
-
-function statField(pid: string, index: number): string | undefined {
   try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ')[index];
+    const text = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim();
+    return text === '' ? [] : text.split(' ').map(Number);
   } catch {
-    return undefined;
+    return [];
   }
 }
 
-function rssOf(pid: number): number {
+/** Resident bytes of a process; 0 when there is none. */
+export function rssOf(pid: number): number {
   try {
     return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
   } catch {

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { decodeJwt } from 'jose';
+import { ConfigError } from '../app/load.ts';
+import { StartupError } from '../app/startup-error.ts';
+import { configCommand } from './commands/config.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { envoyCommand } from './commands/envoy.ts';
+import { serveCommand } from './commands/serve.ts';
+import { tokenCommand } from './commands/token.ts';
+import { traceCommand } from './commands/trace.ts';
+import { upCommand } from './commands/up.ts';
+import { version } from './version.ts';
+
+const COMMANDS = [upCommand, serveCommand, configCommand, envoyCommand, doctorCommand, tokenCommand, traceCommand].map(
+  (make) => make(),
+);
+
+const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
+const dir = mkdtempSync(join(tmpdir(), 'tl-cli-'));
+after(() => rmSync(dir, { recursive: true }));
+
+const CONFIG = `version: 1
+auth:
+  issuers: [{issuer: "https://dev.test", algorithms: [HS256], secret: "a-shared-secret-of-some-length-0123456789"}]
+backends: [{name: b, endpoints: [{url: "http://10.0.0.1:8000/v1"}]}]
+models: [{name: m, deployments: [{backend: b}]}]
+`;
+const good = join(dir, 'good.yaml');
+writeFileSync(good, CONFIG);
+const bad = join(dir, 'bad.yaml');
+writeFileSync(bad, CONFIG.replace('backend: b', 'backend: c'));
+
+function run(...words: string[]) {
+  const env = { ...process.env, NO_COLOR: '1' };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...words], {
+    cwd: dir,
+    env,
+    encoding: 'utf8',
+    timeout: 20_000,
+  });
+  return { status, stdout, stderr };
+}
+
+test('help names every command and is no error', () => {
+  const { status, stdout, stderr } = run('--help');
+  assert.deepEqual([status, stderr], [0, '']);
+  for (const command of COMMANDS) {
+    const name = command.name();
+    assert.match(stdout, new RegExp(`^ {2}${name}\\b`, 'm'));
+    assert.match(command.helpInformation(), new RegExp(`^Usage: ${name}`));
+  }
+});
+
+test('the version is that of the package', () => {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  assert.equal(version(), (JSON.parse(manifest) as { version: string }).version);
+});
+
+test('words that are off exit with 2 and say so on the error stream alone', () => {
+  for (const words of [['bogus'], ['trace'], ['token', '--bogus'], ['config', 'bogus']]) {
+    const { status, stdout, stderr } = run(...words);
+    assert.deepEqual([status, stdout], [2, ''], words.join(' '));
+    assert.notEqual(stderr, '');
+    assert.doesNotMatch(stderr, /^ {4}at /m, 'no stack');
+  }
+});
+
+test('a configuration that is fit to run says so', () => {
+  const { status, stdout } = run('config', 'check', good);
+  assert.equal(status, 0);
+  assert.match(stdout, /fit to run \(1 backends, 1 models, 1 routes\)/);
+});
+
+test('one that is not exits with 3 and tells the place', () => {
+  const { status, stdout, stderr } = run('config', 'check', '--config', bad);
+  assert.deepEqual([status, stdout], [3, '']);
+  assert.match(stderr, new RegExp(`^${bad.replaceAll('.', '\\.')}:5:\\d+: `));
+  assert.match(stderr, /\n {4}models: .*\n +\^/);
+});
+
+test('every command reads the configuration before anything else', async () => {
+  const missing = join(dir, 'nowhere.yaml');
+  for (const [make, ...words] of [
+    [configCommand, 'check'],
+    [tokenCommand],
+    [envoyCommand, 'render'],
+    [doctorCommand],
+    [traceCommand, 'x'],
+    [serveCommand],
+    [upCommand],
+  ] as const) {
+    const asked = make()
+      .exitOverride()
+      .parseAsync([...words, '--config', missing], { from: 'user' });
+    await assert.rejects(
+      asked,
+      (error) => error instanceof ConfigError && /nowhere\.yaml:1:1: does not exist/.test(error.message),
+    );
+  }
+});
+
+test('a token is one line', () => {
+  const { status, stdout } = run('token', '-c', good, '--tenant', 'acme');
+  assert.equal(status, 0);
+  assert.match(stdout, /^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+  assert.equal(decodeJwt(stdout.trim())['tenant'], 'acme');
+});
+
+test("Envoy's files are written where they are wanted", () => {
+  const out = join(dir, 'envoy');
+  const { status, stdout } = run('envoy', 'render', '-c', good, '--out', out);
+  assert.equal(status, 0);
+  const names = readdirSync(out, { recursive: true, encoding: 'utf8' });
+  for (const line of stdout.trim().split('\n')) assert.ok(existsSync(line), line);
+  assert.ok(names.some((name) => /bootstrap/.test(name) || /envoy/.test(name)));
+});
+
+test('what lies outside is told in one line, with 1', async () => {
+  const doctor = run('doctor', '-c', good, '--admin', 'http://127.0.0.1:9');
+  assert.equal(doctor.status, 1);
+  assert.match(doctor.stderr, /^tokenlat: Envoy's admin does not answer at http:\/\/127\.0\.0\.1:9 .*\n$/);
+  const trace = traceCommand().parseAsync(['x', '-c', good, '--state', join(dir, 'nowhere')], { from: 'user' });
+  await assert.rejects(trace, (error) => error instanceof StartupError && /^no Redis to read from/.test(error.message));
+});

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { canonicalJson, JcsError } from './canonical-json.ts';
+import type { JcsValue } from './canonical-json.ts';
+
+test('orders keys by UTF-16 units at every level', () => {
+  const value = { b: 1, a: { z: null, '10': true, '9': false }, '\u{1f600}': 1, '\ufb33': 2 };
+  assert.equal(canonicalJson(value), '{"a":{"10":true,"9":false,"z":null},"b":1,"\u{1f600}":1,"\ufb33":2}');
+});
+
+test('writes numbers as ECMAScript does', () => {
+  const numbers = [-0, 0.1, 1e21, 1e-7, 333333333.33333329, 5e-324, 2 ** 53, -1.5];
+  assert.equal(canonicalJson(numbers), '[0,0.1,1e+21,1e-7,333333333.3333333,5e-324,9007199254740992,-1.5]');
+});
+
+test('escapes what must be escaped and nothing else', () => {
+  assert.equal(canonicalJson('\u0000\b\t\n\f\r"\\/\u007f\u2028é€'), '"\\u0000\\b\\t\\n\\f\\r\\"\\\\/\u007f\u2028é€"');
+});
+
+test('refuses what has no JSON form', () => {
+  const cycle: { self?: unknown } = {};
+  cycle.self = cycle;
+  const none: unknown[] = [
+    '\ud800', 'a\udc00b', '\udc00\ud800', { '\ud83d': 1 }, Number.NaN, Number.POSITIVE_INFINITY, undefined, [undefined],
+    { a: undefined }, 1n, Symbol('x'), () => 1, new Date(0), new Map(), cycle, [, 1],
+  ];
+  for (const value of none) assert.throws(() => canonicalJson(value as JcsValue), JcsError);
+});
+
+test('a key named __proto__ is a key like any other', () => {
+  assert.equal(canonicalJson(JSON.parse('{"b":1,"__proto__":{"a":2}}') as JcsValue), '{"__proto__":{"a":2},"b":1}');
+});
+
+const wellFormed = fc.string({ unit: 'grapheme' });
+const json = fc.jsonValue({ stringUnit: 'grapheme', maxDepth: 4 }) as fc.Arbitrary<JcsValue>;
+
+test('is stable: the form of what it reads as is itself, and says the same value', () => {
+  fc.assert(
+    fc.property(json, (value) => {
+      const text = canonicalJson(value);
+      const read = JSON.parse(text) as JcsValue;
+      assert.equal(canonicalJson(read), text);
+      assert.deepEqual(read, JSON.parse(JSON.stringify(value)));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('the order in which keys were set changes nothing', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.tuple(wellFormed, fc.double({ noNaN: true, noDefaultInfinity: true })), { selector: ([key]) => key }), (pairs) => {
+      assert.equal(canonicalJson(Object.fromEntries(pairs)), canonicalJson(Object.fromEntries(pairs.toReversed())));
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,67 @@
+/** What has a canonical form: what `JSON.parse` gives. */
+export type JcsValue = null | boolean | number | string | readonly JcsValue[] | { readonly [key: string]: JcsValue };
+
+/** The value has no canonical form. `message` says why, without the value. */
+export class JcsError extends Error {
+  override readonly name = 'JcsError';
+}
+
+/** Deeper values are refused: a cycle would never end. */
+const MAX_DEPTH = 256;
+/** With the flag `u`, a surrogate matches only when it has no partner. */
+const LONE_SURROGATE = /[\ud800-\udfff]/u;
+/** Texts without these stand between quotes as they are. */
+const NEEDS_CARE = /["\\\u0000-\u001f\ud800-\udfff]/;
+
+/**
+ * JSON in its canonical form, RFC 8785: no white space, keys in the order of their UTF-16 units, numbers and escapes as
+ * ECMAScript writes them. Its bytes are the UTF-8 of what comes back. Throws `JcsError` for lone surrogates, NaN,
+ * infinities, `undefined`, anything that is no plain object, and more than 256 levels.
+ */
+export function canonicalJson(value: JcsValue): string {
+  return write(value, 0);
+}
+
+function write(value: unknown, depth: number): string {
+  switch (typeof value) {
+    case 'string':
+      return writeString(value);
+    case 'number':
+      if (!Number.isFinite(value)) throw new JcsError('NaN and infinities have no JSON form');
+      // ECMAScript's own form is the one that RFC 8785 section 3.2.2.3 asks for; -0 becomes 0.
+      return String(value);
+    case 'boolean':
+      return value ? 'true' : 'false';
+    case 'object':
+      if (value === null) return 'null';
+      if (depth >= MAX_DEPTH) throw new JcsError(`nested deeper than ${MAX_DEPTH} levels`);
+      return Array.isArray(value) ? writeArray(value, depth + 1) : writeObject(value, depth + 1);
+    default:
+      throw new JcsError(`${typeof value} has no JSON form`);
+  }
+}
+
+function writeString(text: string): string {
+  if (!NEEDS_CARE.test(text)) return `"${text}"`;
+  if (LONE_SURROGATE.test(text)) throw new JcsError('a lone surrogate has no UTF-8 form');
+  return JSON.stringify(text);
+}
+
+function writeArray(items: readonly unknown[], depth: number): string {
+  let text = '[';
+  // By index: a hole is `undefined` and is refused, where `map` would pass over it.
+  for (let i = 0; i < items.length; i += 1) text += (i === 0 ? '' : ',') + write(items[i], depth);
+  return `${text}]`;
+}
+
+function writeObject(object: object, depth: number): string {
+  const prototype: unknown = Object.getPrototypeOf(object);
+  if (prototype !== Object.prototype && prototype !== null) throw new JcsError('only plain objects have a JSON form');
+  // Without a comparison function, strings are ordered by their UTF-16 units: section 3.2.3.
+  const keys = Object.keys(object).toSorted();
+  let text = '{';
+  for (const key of keys) {
+    text += `${text.length === 1 ? '' : ','}${writeString(key)}:${write((object as Record<string, unknown>)[key], depth)}`;
+  }
+  return `${text}}`;
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { Command } from 'commander';
+import { Registry } from 'prom-client';
+import { generatedPages } from '../../scripts/docs/generated-pages.ts';
+import { ROOT } from '../../scripts/cache.mjs';
+import { ConfigError, load } from '../../src/app/load.ts';
+import { configCommand } from '../../src/cli/commands/config.ts';
+import { doctorCommand } from '../../src/cli/commands/doctor.ts';
+import { envoyCommand } from '../../src/cli/commands/envoy.ts';
+import { serveCommand } from '../../src/cli/commands/serve.ts';
+import { tokenCommand } from '../../src/cli/commands/token.ts';
+import { traceCommand } from '../../src/cli/commands/trace.ts';
+import { upCommand } from '../../src/cli/commands/up.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { EXAMPLE_ENV } from '../render/generated.ts';
+import { anchors, blocks, commands, links, markdownFiles, read } from './readme.ts';
+
+Object.assign(process.env, EXAMPLE_ENV);
+const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'tokenlat-docs-'));
+after(() => fs.rmSync(dir, { recursive: true }));
+
+test('the generated pages are what the code makes of them', () => {
+  for (const [name, text] of generatedPages()) {
+    assert.equal(read(name), text, `${name}: run node scripts/docs/main.ts`);
+  }
+});
+
+test('every link between files of the project leads somewhere', () => {
+  const files = markdownFiles();
+  assert.ok(files.includes('README.md') && files.includes('docs/errors.md') && files.length > 20, files.join(' '));
+  const broken: string[] = [];
+  for (const file of files) {
+    for (const link of links(read(file))) {
+      if (/^[a-z]+:/.test(link)) continue;
+      const [target = '', anchor] = link.split('#');
+      const place = target === '' ? file : path.posix.join(path.posix.dirname(file), target);
+      const exists = fs.existsSync(path.join(ROOT, place));
+      if (!exists || (anchor !== undefined && !anchors(read(place)).has(anchor))) broken.push(`${file}: ${link}`);
+    }
+  }
+  assert.deepEqual(broken, []);
+});
+
+const COMMANDS = [
+  upCommand(),
+  serveCommand(),
+  configCommand(),
+  envoyCommand(),
+  doctorCommand(),
+  tokenCommand(),
+  traceCommand(),
+];
+
+test('every command that the pages show is one that there is, with its options', () => {
+  const pages = ['README.md', 'CONTRIBUTING.md', ...markdownFiles().filter((name) => name.startsWith('docs/'))];
+  const shown = pages.flatMap((name) => commands(read(name)));
+  const names = new Set(shown.map(({ words }) => words.join(' ')));
+  for (const name of ['up', 'serve', 'config check', 'envoy render', 'doctor', 'token', 'trace'])
+    assert.ok(names.has(name), name);
+  for (const { words, options, text } of shown) {
+    const command = findCommand(words);
+    assert.ok(command !== null, `there is no such command: ${text}`);
+    const known = command.options.flatMap(({ short, long }) => [short, long]);
+    for (const option of options) assert.ok(known.includes(option), `${text}: there is no option ${option}`);
+  }
+});
+
+test('the commands looked at are those of the program', () => {
+  const { status, stdout } = spawnSync(process.execPath, [path.join(ROOT, 'src/cli/main.ts'), '--help'], {
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0);
+  const listed = [...stdout.matchAll(/^ {2}([a-z]+)(?: |$)/gm)]
+    .map((match) => match[1] ?? '')
+    .filter((name) => name !== 'help');
+  assert.deepEqual(listed.toSorted(), COMMANDS.map((command) => command.name()).toSorted());
+});
+
+function findCommand(words: readonly string[]): Command | null {
+  let found: Command | undefined;
+  for (const word of words) {
+    const next: readonly Command[] = found === undefined ? COMMANDS : found.commands;
+    found = next.find((command) => command.name() === word);
+    if (found === undefined) return null;
+  }
+  return found ?? new Command();
+}
+
+test('every npm script that the pages name is one that there is', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  for (const file of ['README.md', 'CONTRIBUTING.md', 'docs/operations.md']) {
+    for (const [, name = ''] of read(file).matchAll(/npm (?:run (?:--silent )?)?([a-z:]+)/g)) {
+      if (name === 'packages' || name === 'package') continue;
+      assert.ok(name in scripts, `${file}: npm ${name}`);
+    }
+  }
+});
+
+test('the YAML of the README is fit to run', () => {
+  const found = blocks(read('README.md'), 'yaml');
+  assert.ok(found.length >= 2);
+  for (const text of found) assert.deepEqual(problemsOf(text), [], text);
+  assert.ok((found[0]?.split('\n').length ?? 0) <= 17, 'the first one is short');
+});
+
+test('the check of that YAML can fail', () => {
+  assert.notDeepEqual(problemsOf((blocks(read('README.md'), 'yaml')[0] ?? '').replace('listen:', 'lisen:')), []);
+});
+
+function problemsOf(text: string): readonly string[] {
+  const file = path.join(dir, 'tokenlat.yaml');
+  fs.writeFileSync(file, text);
+  try {
+    load(file);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return [error.message];
+    throw error;
+  }
+}
+
+test('every file of src that ARCHITECTURE.md names exists', () => {
+  const named = [...read('ARCHITECTURE.md').matchAll(/`([a-z-]+(?:\/[a-z-]+)*\/[a-z-]+\.ts)`/g)].map(
+    (match) => match[1] ?? '',
+  );
+  assert.ok(named.length > 15, named.join(' '));
+  assert.deepEqual(
+    named.filter((name) => !fs.existsSync(path.join(ROOT, name.startsWith('src/') ? '' : 'src', name))),
+    [],
+  );
+});
+
+test('operations.md names every metric', async () => {
+  const metrics = createMetrics({ labelValues: 10, registry: new Registry() });
+  const page = read('docs/operations.md');
+  for (const { name } of await metrics.registry.getMetricsAsJSON()) assert.ok(page.includes(`\`${name}\``), name);
+  metrics.close();
+});
+
+test('the pages speak of the project alone', () => {
+  for (const file of markdownFiles()) {
+    const text = read(file);
+    assert.doesNotMatch(text, /\/work\/|\/tmp\/|\bTODO\b|\bFIXME\b/, file);
+  }
+});

@@ -75,14 +75,23 @@ function chosen(plan: Plan): Plan {
 }
 
 /** Every workload on every setup, round after round; every other round backwards, so that a drift hits all alike. */
-async function run(plan: Plan, setups: readonly Setup[], load: Program): Promise<Map<string, Map<SetupName, Sample[]>>> {
+async function run(
+  plan: Plan,
+  setups: readonly Setup[],
+  load: Program,
+): Promise<Map<string, Map<SetupName, Sample[]>>> {
   const samples = new Map<string, Map<SetupName, Sample[]>>();
+  const warm = new Set<SetupName>();
   for (const workload of plan.workloads) {
     const of = new Map<SetupName, Sample[]>();
     samples.set(workload.name, of);
     const measured = setups.filter(({ name }) => workload.setups.includes(name));
     say(`${workload.title}: warm-up`);
-    for (const setup of measured) await measure(load, setup, { ...workload, rate: null }, plan.warmUpMs / 2);
+    for (const setup of measured) {
+      const isFirst = setup.processes.ext_proc !== undefined && !warm.has(setup.name);
+      warm.add(setup.name);
+      await measure(load, setup, { ...workload, rate: null }, isFirst ? plan.firstWarmUpMs : plan.warmUpMs);
+    }
     for (let round = 0; round < plan.rounds; round += 1) {
       const order = round % 2 === 0 ? measured : measured.toReversed();
       for (const setup of order) {

@@ -14,7 +14,12 @@ const SENTENCE = 'Please say hello to everyone who reads this, and keep it short
 /** A chat of about `promptBytes`, streamed or not. */
 export function chatPayload(name: string, promptBytes: number, stream: boolean): Payload {
   const content = SENTENCE.repeat(Math.ceil(promptBytes / SENTENCE.length)).slice(0, promptBytes);
-  const body = { model: 'bench-chat', ...(stream ? { stream } : {}), max_tokens: 200, messages: [{ role: 'user', content }] };
+  const body = {
+    model: 'bench-chat',
+    ...(stream ? { stream } : {}),
+    max_tokens: 200,
+    messages: [{ role: 'user', content }],
+  };
   return {
     name,
     path: '/v1/chat/completions',

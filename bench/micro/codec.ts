@@ -22,7 +22,7 @@ function rate(step: () => unknown): number {
     // The first round warms up.
     if (round > 0) rates.push((count * 1000) / (performance.now() - began));
   }
-  return rates.sort((a, b) => a - b)[ROUNDS >> 1] ?? 0;
+  return rates.toSorted((a, b) => a - b)[ROUNDS >> 1] ?? 0;
 }
 
 function print(name: string, ours: number, theirs: number): void {

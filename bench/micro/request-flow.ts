@@ -47,7 +47,13 @@ const fields: readonly HeaderPair[] = [
   ...Object.entries(headers),
   ['content-length', String(body.length)],
 ];
-const answerHead = { status: 200, headers: new HeaderList([[':status', '200'], ['content-type', 'application/json']]) };
+const answerHead = {
+  status: 200,
+  headers: new HeaderList([
+    [':status', '200'],
+    ['content-type', 'application/json'],
+  ]),
+};
 const answer = Buffer.from(
   '{"id":"chatcmpl-bench","object":"chat.completion","created":1764480000,"model":"bench-model","choices":[{"index":0,"message":{"role":"assistant","content":"Hello there."},"finish_reason":"stop"}],"usage":{"prompt_tokens":24,"completion_tokens":100,"total_tokens":124}}',
 );

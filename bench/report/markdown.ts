@@ -4,7 +4,10 @@ import type { Results, Row, Spread } from './results.ts';
 const MEANINGS: readonly (readonly [string, string])[] = [
   ['ext_proc_cpu_plain_vs_echo', 'CPU of TokenLat with everything on, plain chat, against the bare echo'],
   ['ext_proc_cpu_stream100_vs_echo', 'the same for a stream of 100 chunks'],
-  ['ext_proc_cpu_plain_minimal_vs_echo', 'CPU of TokenLat without limits, filter and Redis, plain chat, against the bare echo'],
+  [
+    'ext_proc_cpu_plain_minimal_vs_echo',
+    'CPU of TokenLat without limits, filter and Redis, plain chat, against the bare echo',
+  ],
   ['ext_proc_cpu_stream100_minimal_vs_echo', 'the same for a stream of 100 chunks'],
   ['ext_proc_cpu_prompt_8k_vs_echo', 'CPU of TokenLat with everything on, prompt of 8 KB, against the bare echo'],
   ['ext_proc_cpu_prompt_1m_vs_echo', 'the same for a prompt of 1 MB'],
@@ -17,7 +20,10 @@ const MEANINGS: readonly (readonly [string, string])[] = [
   ['added_p99_ms', '99th percentile, likewise (ms)'],
   ['echo_added_p50_ms', 'median latency that the bare echo adds (ms)'],
   ['echo_added_p99_ms', '99th percentile that the bare echo adds (ms)'],
-  ['ttft_added_p50_ms', 'median time to the first byte of a stream, minus that of the model server asked directly (ms)'],
+  [
+    'ttft_added_p50_ms',
+    'median time to the first byte of a stream, minus that of the model server asked directly (ms)',
+  ],
 ];
 
 const INTRODUCTION = `# Performance
@@ -62,7 +68,7 @@ export function markdown(results: Results): string {
     '## How to repeat\n',
     '```sh\nnpm run bench              # everything, about 20 minutes\nnpm run bench -- --quick   # less than 3 minutes',
     'npm run bench -- --no-write --only plain,stream100 --setups echo,tokenlat',
-    'npm run bench -- --quick --only plain --setups tokenlat --profile /tmp/profile   # a V8 CPU profile\n```\n',
+    'npm run bench -- --quick --only plain --setups tokenlat --profile profile   # a V8 CPU profile\n```\n',
   ].join('\n');
 }
 

@@ -64,7 +64,6 @@ export function summarize(samples: Samples): Pick<Results, 'ratios' | 'spread'> 
   return { ratios: Object.fromEntries(Object.entries(spread).map(([name, { median }]) => [name, median])), spread };
 }
 
-
 function compared(samples: Samples, { workload, ours, other, pick, how }: Comparison): readonly number[] {
   const own = samples.get(workload)?.get(ours) ?? [];
   const others = samples.get(workload)?.get(other) ?? [];

@@ -1,6 +1,17 @@
 import type { Results, Row } from './results.ts';
 
-const COLUMNS = ['setup', 'req/s', 'ext_proc µs', 'Envoy µs', 'Redis µs', 'p50 ms', 'p99 ms', 'first byte ms', 'msgs', 'RSS MB'];
+const COLUMNS = [
+  'setup',
+  'req/s',
+  'ext_proc µs',
+  'Envoy µs',
+  'Redis µs',
+  'p50 ms',
+  'p99 ms',
+  'first byte ms',
+  'msgs',
+  'RSS MB',
+];
 
 /** The results for a terminal. */
 export function terminalTable(results: Results): string {
@@ -10,7 +21,9 @@ export function terminalTable(results: Results): string {
     const widths = COLUMNS.map((_, at) => Math.max(...cells.map((row) => (row[at] ?? '').length)));
     lines.push('', title);
     for (const row of cells) {
-      lines.push(row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join('  '));
+      lines.push(
+        row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join('  '),
+      );
     }
   }
   lines.push('', 'ratios (median, lowest to highest round)');

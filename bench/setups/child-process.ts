@@ -44,7 +44,7 @@ export async function startProgram({ command, args, logFile, channel = false }: 
     process.stderr.write(`bench: ${command} ${args.join(' ')} ended (${signal ?? code}); see ${logFile}\n`);
     process.exit(1);
   });
-  const hello = channel ? ((await once(child, 'message')) as unknown[])[0] : ((await once(child, 'spawn')), null);
+  const hello = channel ? ((await once(child, 'message')) as unknown[])[0] : (await once(child, 'spawn'), null);
   return {
     pid: child.pid ?? 0,
     hello,

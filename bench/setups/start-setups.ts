@@ -84,7 +84,10 @@ async function place(
   mkdirSync(socketDir, { recursive: true });
   const [listen = 0, admin = 0, ops = 0] = await freePorts(3);
   const config = join(dir, 'tokenlat.yaml');
-  writeFileSync(config, gatewayConfig(shape, { listen, admin, ops, model: base.modelPort, socketDir, redis: base.redis }));
+  writeFileSync(
+    config,
+    gatewayConfig(shape, { listen, admin, ops, model: base.modelPort, socketDir, redis: base.redis }),
+  );
   return { name, dir, config, socketDir, listen, admin, ops, workers: shape.workers, stops: base.stops };
 }
 
@@ -130,11 +133,7 @@ async function record(at: Place, payloads: readonly Payload[]): Promise<CannedSe
   return sets;
 }
 
-async function startGateway(
-  at: Place,
-  nodeArgs: readonly string[],
-  redis: number | null,
-): Promise<Setup> {
+async function startGateway(at: Place, nodeArgs: readonly string[], redis: number | null): Promise<Setup> {
   const gateway = await startProgram({
     command: process.execPath,
     args: [...nodeArgs, join(ROOT, 'src/cli/main.ts'), 'serve', '-c', at.config, '--state', join(at.dir, 'run')],

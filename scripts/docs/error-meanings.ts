@@ -12,6 +12,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   invalid_path: 'The path is not valid, or not after normalisation.',
   invalid_header: 'The request head is not valid HTTP, or a header that we read makes no sense.',
   context_length_exceeded: 'Prompt and `max_tokens` fit into no candidate (`profile.context`).',
+  unsupported_endpoint: 'The model that was asked for is not served at this endpoint by any backend.',
   content_filter: 'The prompt holds a term of `filter.terms`; `param` names the part, the term is not told.',
   unknown_endpoint: 'No such path here.',
   method_not_allowed: 'Known path, wrong method; `allow` names the right one.',
@@ -30,7 +31,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   rate_limit_exceeded: 'A sliding limit is full; `retry-after` and `x-ratelimit-*` say until when.',
   insufficient_quota: "A day's or month's amount is used up.",
   deployment_saturated: 'Every candidate has all its slots taken and its queue is full, or the wait was too long.',
-  no_candidate: 'No route takes the request, or nobody serves the endpoint, or no backend is healthy.',
+  no_candidate: 'No route takes the request, or no backend is healthy.',
   store_unavailable: 'Redis does not answer and the route says `on_store_error: deny`.',
   identity_provider_unavailable:
     'No usable keys of the issuer: the key set cannot be had and the old one is older than `max_stale`.',

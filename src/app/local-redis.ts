@@ -7,5 +7,5 @@ export const LOCAL_REDIS_VARIABLE = 'TOKENLAT_LOCAL_REDIS_URL';
 export function localRedis(): Redis | null {
   const url = process.env[LOCAL_REDIS_VARIABLE];
   if (url === undefined || url === '') return null;
-  return { url, sentinel: null, cluster: null, commandTimeoutMs: 100, keyPrefix: 'tl:' };
+  return { url, sentinel: null, cluster: null, commandTimeoutMs: 250, keyPrefix: 'tl:' };
 }

@@ -78,7 +78,8 @@ async function single(loaded: LoadedConfig, runDir: string, log: Log): Promise<W
 }
 
 async function pool(loaded: LoadedConfig, runDir: string, log: Log, logFile = ''): Promise<Workers> {
-  const workers = new WorkerPool({ path: loaded.path, count: loaded.snapshot.server.workers, runDir, log, logFile });
+  const { workers: count, drainMs } = loaded.snapshot.server;
+  const workers = new WorkerPool({ path: loaded.path, count, runDir, log, drainMs, logFile });
   await workers.start();
   return workers;
 }

@@ -33,7 +33,7 @@ function poolOf(count: number, config = path) {
 function workerPid(index: number): number {
   for (const pid of readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').trim().split(' ')) {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-    const entry = words.findIndex((word) => /worker-main\.ts$/.test(word));
+    const entry = words.findIndex((word) => word.endsWith('worker-main.ts'));
     if (entry !== -1 && words[entry + 2] === String(index)) return Number(pid);
   }
   return assert.fail(`no process of worker ${index}`);
@@ -44,7 +44,10 @@ test('workers start, report, are replaced when they die, and leave when they are
   await pool.start();
   try {
     const reports = await pool.reports();
-    assert.deepEqual(reports.map((report) => report.worker).toSorted(), [0, 1]);
+    assert.deepEqual(
+      reports.map((report) => report.worker).toSorted((a, b) => a - b),
+      [0, 1],
+    );
     assert.ok(reports.every((report) => report.generation === 1 && report.requests === 0));
     const victim = workerPid(0);
     process.kill(victim, 'SIGKILL');

@@ -9,11 +9,15 @@ export interface WorkerPoolOptions {
   readonly count: number;
   readonly runDir: string;
   readonly log: Log;
+  /** How long a drain of a worker may take; one that is not gone soon after is killed. */
+  readonly drainMs: number;
   /** File for the workers' own lines; empty = standard output. */
   readonly logFile: string;
 }
 
 const REPORT_MS = 1000;
+/** What a worker needs beside its drain to write what waits and to end. */
+const LEAVE_MS = 4000;
 const RESTART_MS = { first: 100, most: 5000 };
 
 /** Processes that serve ext_proc, each on its own address; one that dies is replaced at the same one. */
@@ -38,13 +42,20 @@ export class WorkerPool {
     }
   }
 
+  /** Ends every worker, by force where it hangs. */
   async drain(noticeMs = 0): Promise<void> {
     this.#draining = true;
+    const { drainMs, log } = this.#options;
     await Promise.all(
       [...this.#children.values()].map(async (child) => {
         const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
         this.#send(child, { kind: 'drain', noticeMs });
+        const timer = setTimeout(() => {
+          log.error('a worker did not end by itself', { pid: child.pid });
+          child.kill('SIGKILL');
+        }, drainMs + LEAVE_MS);
         await gone;
+        clearTimeout(timer);
       }),
     );
   }

@@ -71,10 +71,13 @@ export async function startWorker({ loaded, index, runDir, log }: WorkerOptions)
 
   const attemptElsewhere = (id: string, cluster: string): AttemptExchange => {
     const parsed = parseRequestId(id);
-    if (parsed === null || parsed.worker === index || parsed.worker >= config.server.workers) {
+    if (parsed === null || parsed.worker >= config.server.workers) {
       metrics.anomaly('unknown_attempt');
-      throw new StreamFault('unavailable', 'this attempt belongs to no request under way here');
+      throw new StreamFault('invalid', 'this attempt names no request of ours');
     }
+    // Its request may just have ended, or be at another server that has a worker of the same number.
+    if (parsed.worker === index)
+      throw new StreamFault('unavailable', 'this attempt belongs to no request under way here');
     metrics.anomaly('attempt_elsewhere');
     return borrowAttempt({
       path: handoffPath(runDir, parsed.worker),
@@ -133,7 +136,10 @@ export async function startWorker({ loaded, index, runDir, log }: WorkerOptions)
       problem = problems[0]?.message ?? null;
       if (problem === null) return;
       metrics.anomaly('config_refused');
-      log.error('new configuration refused, the old one stays', { problems: problems.length, first: problem });
+      log.error('new configuration refused, the old one stays', {
+        problems: problems.length,
+        first: { ...problems[0] },
+      });
     },
   });
   const sweeper = setInterval(() => {

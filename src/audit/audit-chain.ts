@@ -74,6 +74,7 @@ class AuditChain implements AuditLog {
   #closing = false;
   #ended = false;
   #sworn = 0;
+  #finishRecovery: (() => Promise<void>) | null = null;
   #swearing: Promise<void> = Promise.resolve();
   #waiters: (() => void)[] = [];
   readonly #timers: NodeJS.Timeout[] = [];
@@ -127,11 +128,17 @@ class AuditChain implements AuditLog {
     for (const timer of this.#timers) clearInterval(timer);
     const left = await this.flush(CLOSE_MS);
     this.#ended = true;
-    const { log, dir } = this.#options;
+    const { log } = this.#options;
     if (left > 0) log.error('audit entries could not be kept', { entries: left });
+    // A disk that hangs must not hold up the end of the process.
+    await Promise.race([this.#finish(left), sleep(CLOSE_MS, undefined, { ref: false })]);
+  }
+
+  async #finish(left: number): Promise<void> {
     await this.#finishSegment();
     await this.#swear();
-    if (left === 0 && this.#state !== null) await rm(join(dir, liveFile(this.#state.chain)), { force: true }).catch(() => {});
+    if (left > 0 || this.#state === null) return;
+    await rm(join(this.#options.dir, liveFile(this.#state.chain)), { force: true }).catch(() => {});
   }
 
   #push(kind: AuditEntry['kind'], facts: { readonly [key: string]: Json }): void {
@@ -190,6 +197,7 @@ class AuditChain implements AuditLog {
     this.#summary = batch.summary;
     this.#queue.done(batch.entries);
     this.#wake();
+    await this.#mend();
     if (this.#sworn === 0 || batch.state.seq - this.#sworn >= this.#options.checkpoint.records) void this.#swear();
     if (writer.offset >= this.#options.segmentBytes) await this.#rotate();
   }
@@ -201,9 +209,10 @@ class AuditChain implements AuditLog {
     let problem: string | null = null;
     const found = await recover({ dir, node, worker, workers, checkpointer }).catch((error: unknown): Recovered => {
       problem = error instanceof Error ? error.message : String(error);
-      log.error('earlier audit chains could not be mended', { problem });
-      return { after: null, recovered: [] };
+      log.error('earlier audit chains could not be read', { problem });
+      return { after: null, recovered: [], finish: async () => {} };
     });
+    this.#finishRecovery = found.finish;
     const taken = await listChains(dir);
     let time = clock.time();
     while (taken.has(chainName(node, worker, time))) time += 1;
@@ -219,6 +228,14 @@ class AuditChain implements AuditLog {
     this.#segment = this.#newSegment(chain, 1);
     this.#batch = chainOn(state, null, 0, [{ kind: 'system', time, facts, bytes: 0 }]);
     return state;
+  }
+
+  async #mend(): Promise<void> {
+    const finish = this.#finishRecovery;
+    this.#finishRecovery = null;
+    await finish?.().catch((error: unknown) => {
+      this.#options.log.error('an earlier audit chain could not be mended', { error: asError(error) });
+    });
   }
 
   #newSegment(chain: string, n: number) {
@@ -248,7 +265,7 @@ class AuditChain implements AuditLog {
     await segment.writer.close();
     if (this.#summary === null || this.#state === null) return;
     await writeIndex(this.#options.dir, this.#state.chain, segment.n, this.#summary).catch((error: unknown) => {
-      this.#options.log.warn('an audit index could not be written', { error: error instanceof Error ? error : undefined });
+      this.#options.log.warn('an audit index could not be written', { error: asError(error) });
     });
   }
 
@@ -268,7 +285,7 @@ class AuditChain implements AuditLog {
     if (this.#failing) return;
     this.#failing = true;
     this.#options.metrics.anomaly('audit_write_failed');
-    this.#options.log.error('audit records cannot be written', { error: error instanceof Error ? error : undefined });
+    this.#options.log.error('audit records cannot be written', { error: asError(error) });
   }
 
   #recovered(): void {
@@ -285,7 +302,7 @@ class AuditChain implements AuditLog {
       // Before it is stored: a store that is away must not be asked anew with each batch.
       this.#sworn = state.seq;
       const kept = await this.#options.checkpointer.issue({ ...this.#start, chain: state.chain, seq: state.seq, head: state.head });
-      if (!kept && this.#sworn === state.seq) this.#sworn = state.seq - 1;
+      if (kept < this.#options.checkpointer.stores && this.#sworn === state.seq) this.#sworn = state.seq - 1;
     });
     return this.#swearing;
   }
@@ -296,9 +313,13 @@ class AuditChain implements AuditLog {
       const open = this.#segment?.n ?? 1;
       if (state === null || this.#closing) return;
       await retire(this.#options, { ...state, open, startAt: (start) => (this.#start = start) }).catch((error: unknown) => {
-        this.#options.log.error('old audit segments could not be removed', { error: error instanceof Error ? error : undefined });
+        this.#options.log.error('old audit segments could not be removed', { error: asError(error) });
       });
     });
     return this.#swearing;
   }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }

@@ -20,8 +20,10 @@ export interface CheckpointerOptions {
 }
 
 export interface Checkpointer {
-  /** Signs and stores. True when at least one store has it. Never throws. */
-  readonly issue: (sworn: Sworn) => Promise<boolean>;
+  /** How many stores there are. */
+  readonly stores: number;
+  /** Signs and stores; gives how many stores have it. Never throws. */
+  readonly issue: (sworn: Sworn) => Promise<number>;
   /** The newest valid checkpoint of a chain over all stores; null when none has one. Throws when no store can be read. */
   readonly newest: (chain: string) => Promise<Checkpoint | null>;
 }
@@ -55,21 +57,21 @@ export function createCheckpointer({ stores, key, publicKey, clock, log, metrics
   };
 
   return {
+    stores: stores.length,
     issue: async (sworn) => {
       let prev = last.get(sworn.chain);
       if (prev === undefined && sworn.seq > 1) {
         // Another process's chain: what it swore last is in the stores.
         prev = await readAll(sworn.chain).then((all) => all.at(-1)?.text, () => undefined);
       }
-      const count = sworn.seq - sworn.from + 1;
       const text = signCheckpoint(
-        { ...sworn, count, time: clock.time(), prev: prev === undefined ? NO_HASH : checkpointHash(prev) },
+        { ...sworn, count: sworn.seq - sworn.from + 1, time: clock.time(), prev: prev === undefined ? NO_HASH : checkpointHash(prev) },
         key,
       );
       const kept = await Promise.all(stores.map((store) => put(store, sworn.chain, text)));
-      if (!kept.includes(true)) return false;
-      last.set(sworn.chain, text);
-      return true;
+      const count = kept.filter(Boolean).length;
+      if (count > 0) last.set(sworn.chain, text);
+      return count;
     },
     newest: async (chain) => (await readAll(chain)).at(-1)?.checkpoint ?? null,
   };

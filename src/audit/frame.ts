@@ -48,7 +48,7 @@ export function readFrame(bytes: Buffer, start: number, end: number): Frame | nu
   }
   if (said !== length) return null;
   const body = bytes.subarray(start + FRAME_HEAD, end);
-  const hash = bytes.latin1Slice(start + HASH_START, start + HASH_END);
+  const hash = bytes.toString('latin1', start + HASH_START, start + HASH_END);
   return sha256(body) === hash ? { hash, body } : null;
 }
 

@@ -21,6 +21,8 @@ export interface Recovered {
   readonly after: ChainEnd | null;
   /** For the first record: one for each chain whose process did not end in good order. */
   readonly recovered: readonly { readonly [key: string]: Json }[];
+  /** Cuts what is torn. To be called when the record of it is on disk: a crash before that leaves all to be found again. */
+  readonly finish: () => Promise<void>;
 }
 
 export interface RecoverOptions {
@@ -32,12 +34,16 @@ export interface RecoverOptions {
   readonly checkpointer: Checkpointer;
 }
 
+/** A torn end is one batch; of anything longer, this much is hashed. */
+const MAX_HASHED = 8 * 1024 * 1024;
+
 /**
- * Mends what dead processes of this node and worker left: cuts a torn end back to the last whole record. A record that
- * follows on damage shows that this was no crash; then nothing is cut, so that what happened stays to be seen.
+ * Finds what dead processes of this node and worker left, and where a torn end must be cut: after the last whole record. A
+ * record that follows on damage shows that this was no crash; then nothing is cut, so that what happened stays to be seen.
  */
 export async function recover({ dir, node, worker, workers, checkpointer }: RecoverOptions): Promise<Recovered> {
   const recovered: { readonly [key: string]: Json }[] = [];
+  const steps: (() => Promise<void>)[] = [];
   let after: ChainEnd | null = null;
   for (const [chain, segments] of await listChains(dir)) {
     const name = parseChain(chain);
@@ -45,11 +51,26 @@ export async function recover({ dir, node, worker, workers, checkpointer }: Reco
     if (name.worker !== worker && !(worker === 0 && name.worker >= workers)) continue;
     const live = await readFile(join(dir, liveFile(chain)), 'utf8').catch(() => null);
     if (live !== null && isAlive(live)) continue;
-    const end = live === null ? await endOf(dir, chain, segments) : await mend({ dir, chain, segments, checkpointer, recovered });
-    if (live !== null) await rm(join(dir, liveFile(chain)), { force: true });
+    let end = await endOf(dir, chain, segments);
+    if (live !== null) {
+      const found = await examine(dir, chain, segments);
+      end = found.end;
+      recovered.push(found.facts);
+      steps.push(async () => {
+        await found.finish();
+        if (found.sound !== null) await swear(dir, chain, segments, found.sound, checkpointer);
+        await rm(join(dir, liveFile(chain)), { force: true });
+      });
+    }
     if (end !== null && name.worker === worker) after = end;
   }
-  return { after, recovered };
+  return {
+    after,
+    recovered,
+    finish: async () => {
+      for (const step of steps) await step();
+    },
+  };
 }
 
 /** The last record; a last segment without any is passed over. */
@@ -61,30 +82,31 @@ async function endOf(dir: string, chain: string, segments: readonly number[]): P
   return null;
 }
 
-async function mend({
-  dir,
-  chain,
-  segments,
-  checkpointer,
-  recovered,
-}: {
-  readonly dir: string;
-  readonly chain: string;
-  readonly segments: readonly number[];
-  readonly checkpointer: Checkpointer;
-  readonly recovered: { readonly [key: string]: Json }[];
-}): Promise<ChainEnd | null> {
+interface Examined {
+  readonly end: ChainEnd | null;
+  readonly facts: { readonly [key: string]: Json };
+  /** The last segment, when all of it up to the torn end is whole. */
+  readonly sound: SegmentSummary | null;
+  readonly finish: () => Promise<void>;
+}
+
+async function examine(dir: string, chain: string, segments: readonly number[]): Promise<Examined> {
   const n = segments.at(-1) ?? 1;
   const path = join(dir, segmentFile(chain, n));
   const { summary, rest, damaged } = await scanSegment(path);
-  const cut = rest > 0 && !damaged ? await cutBack(path, summary?.bytes ?? 0) : null;
   const end = summary === null ? await endOf(dir, chain, segments) : { chain, seq: summary.last, hash: summary.head };
-  recovered.push({ chain, segment: n, seq: end?.seq ?? 0, hash: end?.hash ?? null, damaged, cut });
-  if (summary !== null && !damaged) {
-    await writeIndex(dir, chain, n, summary);
-    await swear(dir, chain, segments, summary, checkpointer);
-  }
-  return end;
+  const from = summary?.bytes ?? 0;
+  const cut = rest > 0 && !damaged ? { bytes: rest, sha256: await hashFrom(path, from, rest) } : null;
+  const sound = damaged ? null : summary;
+  return {
+    end,
+    facts: { chain, segment: n, seq: end?.seq ?? 0, hash: end?.hash ?? null, damaged, cut },
+    sound,
+    finish: async () => {
+      if (cut !== null) await cutBack(path, from);
+      if (sound !== null) await writeIndex(dir, chain, n, sound);
+    },
+  };
 }
 
 /** A chain whose process had no time for a last checkpoint gets one, unless an older one knows of more than there is. */
@@ -98,7 +120,8 @@ async function swear(
   const known = await checkpointer.newest(chain).catch(() => undefined);
   if (known === undefined || (known !== null && known.seq >= summary.last)) return;
   const first = known ?? (await startOf(dir, chain, segments[0] ?? 1));
-  if (first !== null) await checkpointer.issue({ chain, from: first.from, base: first.base, seq: summary.last, head: summary.head });
+  if (first === null) return;
+  await checkpointer.issue({ chain, from: first.from, base: first.base, seq: summary.last, head: summary.head });
 }
 
 async function startOf(dir: string, chain: string, n: number): Promise<{ readonly from: number; readonly base: string } | null> {
@@ -106,21 +129,23 @@ async function startOf(dir: string, chain: string, n: number): Promise<{ readonl
   return summary?.first === 1 ? { from: 1, base: summary.base } : null;
 }
 
-/** Gives the size and the hash of what is cut, for the record of it. */
-async function cutBack(path: string, to: number): Promise<{ readonly [key: string]: Json }> {
-  const file = await open(path, 'r+');
+async function hashFrom(path: string, from: number, rest: number): Promise<string> {
+  const file = await open(path, 'r');
   try {
-    const { size } = await file.stat();
-    const kept = Math.min(size - to, MAX_HASHED);
-    const bytes = Buffer.alloc(kept);
-    await file.read(bytes, 0, kept, to);
-    await file.truncate(to);
-    await file.sync();
-    return { bytes: size - to, sha256: digest('sha256', bytes, 'hex') };
+    const bytes = Buffer.alloc(Math.min(rest, MAX_HASHED));
+    await file.read(bytes, 0, bytes.length, from);
+    return digest('sha256', bytes, 'hex');
   } finally {
     await file.close();
   }
 }
 
-/** A torn end is one batch; of anything longer, this much is hashed. */
-const MAX_HASHED = 8 * 1024 * 1024;
+async function cutBack(path: string, to: number): Promise<void> {
+  const file = await open(path, 'r+');
+  try {
+    await file.truncate(to);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

@@ -48,7 +48,8 @@ async function retireRunning(options: RetireOptions, running: Running, segments:
   if (old.length === 0) return 0;
   const start = next === null ? await firstOf(options.dir, running) : { from: next.first, base: next.base };
   if (start === null) return 0;
-  if (!(await options.checkpointer.issue({ chain: running.chain, ...start, seq: running.seq, head: running.head }))) return 0;
+  const kept = await options.checkpointer.issue({ chain: running.chain, ...start, seq: running.seq, head: running.head });
+  if (kept === 0) return 0;
   running.startAt(start);
   return remove(options, running.chain, old);
 }
@@ -62,7 +63,7 @@ async function firstOf(dir: string, { chain, open }: Running): Promise<{ readonl
 async function retireDead(options: RetireOptions, chain: string, segments: readonly number[]): Promise<number> {
   const { checkpointer, dir, log } = options;
   const { old, next } = await split(options, chain, segments);
-  const last = await summaryOf(dir, chain, segments.at(-1) ?? 1);
+  const last = await lastOf(dir, chain, segments);
   if (old.length === 0 || last === null) return 0;
   const known = await checkpointer.newest(chain).catch(() => undefined);
   if (known === undefined) return 0;
@@ -71,8 +72,17 @@ async function retireDead(options: RetireOptions, chain: string, segments: reado
     return 0;
   }
   const start = next === null ? { from: last.last + 1, base: last.head } : { from: next.first, base: next.base };
-  if (!(await checkpointer.issue({ chain, ...start, seq: last.last, head: last.head }))) return 0;
+  if ((await checkpointer.issue({ chain, ...start, seq: last.last, head: last.head })) === 0) return 0;
+  if (next === null) await rm(join(dir, liveFile(chain)), { force: true });
   return remove(options, chain, old);
+}
+
+async function lastOf(dir: string, chain: string, segments: readonly number[]): Promise<SegmentSummary | null> {
+  for (const n of segments.toReversed()) {
+    const summary = await summaryOf(dir, chain, n);
+    if (summary !== null) return summary;
+  }
+  return null;
 }
 
 /** The segments from the first on that are old, and the summary of the one after them. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { printable } from './printable.ts';
 
 /** Control characters, what turns the direction of writing, and what ends a line. */

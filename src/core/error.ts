@@ -43,6 +43,7 @@ export const ERRORS = {
   invalid_path: client(400),
   invalid_header: client(400),
   context_length_exceeded: client(400),
+  unsupported_endpoint: client(400),
   content_filter: client(400),
   unknown_endpoint: client(404),
   method_not_allowed: client(405),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { validateHeaderValue } from 'node:http';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { headerValue, MAX_HEADER_VALUE } from './header-value.ts';
 
 const NAUGHTY = (

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { newRequestId, operationOf, parseRequestId } from './ids.ts';
 
 test('an id names its worker and reads back', () => {

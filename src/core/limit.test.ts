@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { type LimitLine, limitName, type LimitWindow } from './limit.ts';
 
 const windows: fc.Arbitrary<LimitWindow> = fc.oneof(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { STATION_NAMES, Trail } from './trail.ts';
 
 test('stations stand in their order whatever the order of their notes, with all their time and the last word', () => {

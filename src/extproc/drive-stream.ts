@@ -152,9 +152,9 @@ class StreamDriver {
     const fault = asFault(reason);
     if (fault.kind === 'internal') {
       log.error('a stream failed', { error: reason instanceof Error ? reason : new Error(String(reason)) });
-    } else if (fault.kind !== 'aborted') log.warn('a stream was refused', { reason: fault.message });
-    // A client that leaves early is no fault of anybody's.
-    if (fault.kind !== 'aborted') onFault(fault.kind);
+    } else if (!ORDINARY.has(fault.kind)) log.warn('a stream was refused', { reason: fault.message });
+    else log.debug('a stream ended early', { reason: fault.message });
+    if (!ORDINARY.has(fault.kind)) onFault(fault.kind);
     call.emit('error', { code: FAULT_STATUS[fault.kind], details: fault.message });
     this.#drainRest();
     this.#close();
@@ -179,6 +179,9 @@ class StreamDriver {
     }
   };
 }
+
+/** A client that leaves early, or a try that comes too late, is no fault of anybody's. */
+const ORDINARY: ReadonlySet<StreamFault['kind']> = new Set(['aborted', 'unavailable']);
 
 function asFault(reason: unknown): StreamFault {
   if (reason instanceof StreamFault) return reason;

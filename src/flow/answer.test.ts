@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { ResponseDecoder } from '../core/dialect.ts';
 import { GatewayError } from '../core/error.ts';
 import type { HeaderPair } from '../core/http.ts';

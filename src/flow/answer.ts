@@ -4,6 +4,7 @@ import { GatewayError } from '../core/error.ts';
 import type { ResponseReply } from '../core/exchange.ts';
 import type { HeaderPair, ResponseHead } from '../core/http.ts';
 import type { Mutation } from '../core/mutation.ts';
+import { cleanError } from '../stations/wrap/clean-error.ts';
 import type { UsageMeter } from './usage-meter.ts';
 
 /** How an answer stands once it is over. */
@@ -132,8 +133,9 @@ export class Answer {
     return this.#stream && this.#pending.length > 0 ? this.#send(false, []) : HOLD;
   }
 
-  #error(error: GatewayError, raw: Buffer | undefined, before: readonly ChatEvent[] = []): ResponseReply {
-    const { encoder } = this.#options;
+  #error(told: GatewayError, toldRaw: Buffer | undefined, before: readonly ChatEvent[] = []): ResponseReply {
+    const { encoder, ctx } = this.#options;
+    const { error, raw } = cleanError(told, toldRaw, ctx.config);
     const begun = this.#headSent || (this.#stream && before.some((event) => event.kind === 'chunk'));
     if (begun) {
       this.#pending.push(

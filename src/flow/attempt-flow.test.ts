@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BackendDialect } from '../core/dialect.ts';
 import { GatewayError } from '../core/error.ts';
-import type { Watch } from '../core/exchange.ts';
 import type { HeaderPair } from '../core/http.ts';
 import { createAdapt } from '../stations/adapt/adapt.ts';
 import { AttemptFlow, type AttemptOwner } from './attempt-flow.ts';
@@ -18,7 +17,6 @@ import {
   requestOf,
 } from './flow-kit.test.ts';
 import { type Plan, planOf } from './plan.ts';
-import type { GrowingContext } from './walk.ts';
 
 const PASS = { kind: 'continue', mutation: {} };
 const HOLD = { kind: 'hold' };
@@ -36,9 +34,18 @@ interface Opening extends BenchOptions {
 function open({ stream = true, over = false, dialect = backendDialect, ...rest }: Opening = {}) {
   const made = bench(rest);
   const ctx = contextOf({ startedAt: 1000, request: requestOf({ stream }) }, [deploymentOf('a'), deploymentOf('b')]);
+  const refused: string[] = [];
   const plan: Plan = planOf(ctx, 0);
-  const closing = new Closing(made.options, ctx as GrowingContext);
-  const owner: AttemptOwner = { context: ctx, plan, closing, watch: 'body' as Watch, over };
+  const closing = new Closing(made.options, ctx);
+  const owner: AttemptOwner = {
+    context: ctx,
+    plan,
+    closing,
+    watch: 'body',
+    over,
+    onRefused: (error) => refused.push(error.code),
+  };
+
   const adapt = createAdapt({ dialects: new Map([['fake', dialect]]) });
   const attempt = (cluster: string) => new AttemptFlow({ ...made.options, adapt, owner, cluster });
   /** A first try whose request was sent. */
@@ -48,7 +55,7 @@ function open({ stream = true, over = false, dialect = backendDialect, ...rest }
     return flow;
   };
   const records = () => closing.attempts.close({ kind: 'complete' });
-  return { ...made, ctx, owner, attempt, first, closing, records };
+  return { ...made, ctx, owner, attempt, first, closing, records, refused };
 }
 
 const words = (text: string) => Buffer.from(text);
@@ -104,10 +111,11 @@ test('a station may refuse a try, at once or later', async () => {
     throw new GatewayError('deployment_saturated', 'Full.');
   };
   for (const behave of [{ 'schedule.attempt': refuse }, { 'schedule.attempt': async () => refuse() }]) {
-    const { attempt, logged } = open({ behave });
+    const { attempt, logged, refused } = open({ behave });
     const opened = await attempt('a').onRequestHead(headOf());
     assert.equal(opened.kind === 'respond' && opened.response.details, 'deployment_saturated');
     assert.deepEqual(logged, [], 'a refusal is no fault of ours');
+    assert.deepEqual(refused, ['deployment_saturated'], 'its request is told');
   }
 });
 

@@ -19,6 +19,8 @@ export interface AttemptOwner {
   /** What the route that was chosen lets its tries see. */
   readonly watch: Watch;
   readonly over: boolean;
+  /** A try could not be made. Our refusal comes back to the request as if an upstream had answered. */
+  readonly onRefused: (error: GatewayError) => void;
 }
 
 export interface AttemptFlowOptions extends FlowOptions {
@@ -79,7 +81,9 @@ export class AttemptFlow implements AttemptExchange {
     if (probe === null || this.#options.owner.over) return PASS;
     const events = [...probe.push(chunk), ...(end ? probe.end() : [])];
     for (const event of events) {
-      if (event.kind === 'chunk' || event.kind === 'answer') return PASS;
+      if (event.kind === 'answer') return PASS;
+      // A role alone says nothing yet of whether this backend can answer.
+      if (event.kind === 'chunk' && (event.facts.content || event.facts.finishReason !== null)) return PASS;
       if (event.kind === 'error') return this.#tryNext(event.error.code, event.usage);
       if (event.kind === 'end') return this.#tryNext('no output', null);
     }
@@ -139,6 +143,7 @@ export class AttemptFlow implements AttemptExchange {
     if (error.code === 'internal_error') {
       log.error('an attempt could not be made', { request_id: owner.context.id, error: asError(error.cause ?? error) });
     }
+    owner.onRefused(error);
     return { kind: 'respond', response: refusal(owner.context, error, owner.closing) };
   }
 }

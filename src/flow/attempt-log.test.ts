@@ -4,13 +4,12 @@ import { GatewayError } from '../core/error.ts';
 import { AttemptLog } from './attempt-log.ts';
 import type { ClosingHow } from './closing-how.ts';
 import { attemptOf, bench, contextOf, deploymentOf, usageOf } from './flow-kit.test.ts';
-import type { GrowingContext } from './walk.ts';
 
 const COMPLETE: ClosingHow = { kind: 'complete' };
 
 function open() {
   const { options, clock } = bench();
-  const log = new AttemptLog(contextOf({ startedAt: 1000 }) as GrowingContext, options.clock);
+  const log = new AttemptLog(contextOf({ startedAt: 1000 }), options.clock);
   const start = (backend: string) => log.start(attemptOf(deploymentOf(backend), log.count + 1));
   return { log, start, clock };
 }

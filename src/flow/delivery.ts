@@ -24,6 +24,8 @@ export interface DeliveryOptions {
   /** The alarm of the request's deadline, which a lingering answer takes over. */
   readonly alarm: Alarm;
   readonly end: (how: ClosingHow) => ReturnType<Closing['end']>;
+  /** Why we refused a try ourselves: then the answer at hand is our own. */
+  readonly refused: () => GatewayError | null;
 }
 
 /** The response side of one request: an upstream's answer on its way to the client, or an error in its place. */
@@ -46,7 +48,7 @@ export class Delivery {
   head(head: ResponseHead, end: boolean): ResponseReply {
     return this.#guard(() => {
       const { flow, ctx, closing } = this.#options;
-      const failure = localReplyError(head);
+      const failure = this.#options.refused() ?? localReplyError(head);
       if (failure !== null) return this.#replace(failure);
       if (closing.current === null) {
         throw new GatewayError('internal_error', 'The answer came from no known attempt.');

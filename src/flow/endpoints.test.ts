@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { GatewayError } from '../core/error.ts';
-import { targetOf } from './endpoints.ts';
+import { refuseCoding, targetOf } from './endpoints.ts';
 import { headOf } from './flow-kit.test.ts';
 
 const target = (path: string, method = 'POST') => targetOf(headOf([], { path, method }));
@@ -97,4 +97,21 @@ test('no path makes anything but a target or one of our refusals', () => {
       },
     ),
   );
+});
+
+test('a body that is coded is refused before it is read, one that is not passes', () => {
+  for (const fit of [[], [['content-encoding', '']], [['content-encoding', ' Identity ']]] as const)
+    refuseCoding(headOf(fit));
+  for (const coding of ['gzip', 'br', 'zstd', 'GZIP', 'identity, gzip', 'gzip, identity', 'x']) {
+    assert.throws(
+      () => refuseCoding(headOf([['content-encoding', coding]])),
+      refusal('unsupported_content_encoding'),
+      coding,
+    );
+  }
+  const split = headOf([
+    ['content-encoding', 'identity'],
+    ['content-encoding', 'gzip'],
+  ]);
+  assert.throws(() => refuseCoding(split), refusal('unsupported_content_encoding'));
 });

@@ -51,3 +51,16 @@ function decoded(segment: string): string {
     throw new GatewayError('invalid_path', 'The model name in the path is not valid percent-encoding.', { cause });
   }
 }
+
+/** A body that we cannot look into does not pass. Throws `GatewayError` for any content coding but `identity`. */
+export function refuseCoding(head: RequestHead): void {
+  const codings = head.headers.all('content-encoding').join(',').trim();
+  if (codings === '' || codings.toLowerCase() === 'identity') return;
+  throw new GatewayError(
+    'unsupported_content_encoding',
+    'Send the body without content-encoding: it is not decoded here.',
+    {
+      param: 'content-encoding',
+    },
+  );
+}

@@ -363,7 +363,7 @@ export function openRequest(made: Bench): { readonly flow: RequestFlow; readonly
 /** The request has come whole and goes on to its upstream, whose first try was sent. */
 export async function forwarded(made: Bench, body: Partial<ChatRequest> = {}, cluster = 'a') {
   const opened = openRequest(made);
-  opened.flow.onRequestHead(headOf([['x-request-id', 'mine']]), false);
+  void opened.flow.onRequestHead(headOf([['x-request-id', 'mine']]), false);
   const reply = await opened.flow.onRequestBody(Buffer.from(JSON.stringify(body)), true);
   assert.equal(reply.kind, 'forward');
   const attempt = opened.flow.attempt(cluster);

@@ -4,7 +4,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { AttemptExchange } from '../core/exchange.ts';
 import type { HeaderPair } from '../core/http.ts';
 import type { Log } from '../core/ports/telemetry.ts';
@@ -35,9 +35,9 @@ async function lend(attempt: (id: string, cluster: string) => AttemptExchange | 
   const cut: string[] = [];
   const log: Log = { debug() {}, info() {}, error() {}, warn: (message) => warned.push(message) };
   const server = await startHandoffServer({ path, attempt, onUpstreamCut: (id) => cut.push(id), log });
-  closers.push(server.close);
+  closers.push(() => server.close());
   const borrow = (id = 'one', timeoutMs = 2000) => borrowAttempt({ path, id, cluster: 'a', timeoutMs });
-  return { path, warned, cut, borrow, close: server.close };
+  return { path, warned, cut, borrow, close: () => server.close() };
 }
 
 async function until(check: () => boolean): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { answerHead } from './flow-kit.test.ts';
 import { LOCAL_REPLY_HEADER, localReplyError } from './local-reply.ts';
 

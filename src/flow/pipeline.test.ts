@@ -38,7 +38,7 @@ test('a wrong order does not compile', () => {
   start.via(authenticate).via(schedule).via(route).via(wrap);
   const run = (ctx: RequestContext) => ({ note, adds: { ...ctx.decision } });
   // @ts-expect-error a run may read only what is there by its turn
-  const greedy: Station<Arrived, object> = { name: 'authenticate', run };
+  const greedy: Station<Arrived> = { name: 'authenticate', run };
   const nothing = () => ({ note, adds: {} });
   // @ts-expect-error a station must give what it says that it adds
   const forgetful: Station<Arrived, Authenticated> = { name: 'authenticate', run: nothing };

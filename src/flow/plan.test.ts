@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { configOf, contextOf, deploymentOf, requestOf } from './flow-kit.test.ts';
 import { planMutation, planOf, WATCH_HEADER, watchOf } from './plan.ts';
 

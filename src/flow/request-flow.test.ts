@@ -57,7 +57,7 @@ test('a request goes on when its head and its body are here and every station ag
 test('the plan begins at the candidate that has room', async () => {
   const made = bench({ deployments: [deploymentOf('a'), deploymentOf('b')], start: 1 });
   const { flow } = openRequest(made);
-  flow.onRequestHead(headOf(), false);
+  void flow.onRequestHead(headOf(), false);
   await flow.onRequestBody(BODY, true);
   assert.deepEqual(
     flow.plan.map((each) => each.deployment.backend.name),
@@ -101,14 +101,14 @@ test('a credential that turns out bad after the body came is told once', async (
 test('a body past the limit is refused as soon as it is, and the limit itself passes', async () => {
   const fit = bench();
   const { flow: passing } = openRequest(fit);
-  passing.onRequestHead(headOf(), false);
-  passing.onRequestBody(Buffer.from('{}'.padEnd(60)), false);
+  void passing.onRequestHead(headOf(), false);
+  void passing.onRequestBody(Buffer.from('{}'.padEnd(60)), false);
   assert.equal((await passing.onRequestBody(Buffer.from(' '.repeat(40)), true)).kind, 'forward');
   passing.close();
   const made = bench();
   const { flow } = openRequest(made);
-  flow.onRequestHead(headOf(), false);
-  flow.onRequestBody(Buffer.alloc(60), false);
+  void flow.onRequestHead(headOf(), false);
+  void flow.onRequestBody(Buffer.alloc(60), false);
   const reply = await flow.onRequestBody(Buffer.alloc(41), false);
   assert.deepEqual([responded(reply).status, code(reply)], [413, 'request_too_large']);
   assert.deepEqual(flow.onRequestBody(BODY, true), HOLD);
@@ -118,7 +118,7 @@ test('a body past the limit is refused as soon as it is, and the limit itself pa
 test('what cannot be understood is refused with its own code', async () => {
   const made = bench();
   const { flow } = openRequest(made);
-  flow.onRequestHead(headOf(), false);
+  void flow.onRequestHead(headOf(), false);
   assert.equal(code(await flow.onRequestBody(Buffer.from('bad'), true)), 'invalid_json');
   assert.deepEqual(made.logged, []);
   await assertEnded(made, 'failed');
@@ -176,6 +176,7 @@ test('a path or a method that is not served is refused before anything begins', 
     [headOf([], { path: '/nowhere' }), 'unknown_endpoint'],
     [headOf([], { method: 'GET' }), 'method_not_allowed'],
     [headOf([['x-request-timeout-ms', 'soon']]), 'invalid_header'],
+    [headOf([['content-encoding', 'gzip']]), 'unsupported_content_encoding'],
   ] as const) {
     const made = bench();
     const { flow } = openRequest(made);
@@ -271,10 +272,20 @@ test("Envoy's own answer becomes our error, and one that no try gave is not beli
   await assertEnded(local, 'failed');
   const strange = bench();
   const opened = openRequest(strange);
-  opened.flow.onRequestHead(headOf(), true);
+  void opened.flow.onRequestHead(headOf(), true);
   const refused = sent(opened.flow.onResponseHead(answerHead(200), false));
   assert.equal(refused.header(':status'), '500');
   await assertEnded(strange, 'failed');
+});
+
+test('why a try was refused is what the client reads, whatever the proxy made of it', async () => {
+  const made = bench({ behave: { 'schedule.attempt': refuse('deployment_saturated') } });
+  const { flow } = openRequest(made);
+  assert.equal((await flow.onRequestHead(headOf(), true)).kind, 'forward');
+  assert.equal((await flow.attempt('a').onRequestHead(headOf())).kind, 'respond');
+  const reply = sent(flow.onResponseHead(answerHead(500, [['x-tokenlat-local', 'ext_proc_error']]), false));
+  assert.deepEqual([reply.header(':status'), JSON.parse(reply.text).error.code], ['503', 'deployment_saturated']);
+  await assertEnded(made, 'failed');
 });
 
 test('an answer of another filter to a request that we never saw passes as it is', () => {

@@ -12,7 +12,7 @@ import { BodyBuffer } from './body-buffer.ts';
 import { Closing } from './closing.ts';
 import type { ClosingHow } from './closing-how.ts';
 import { Delivery } from './delivery.ts';
-import { type Target, targetOf } from './endpoints.ts';
+import { refuseCoding, type Target, targetOf } from './endpoints.ts';
 import type { FlowOptions } from './flow-options.ts';
 import type { LiveRequest } from './live-requests.ts';
 import { planMutation, planOf, type Plan, watchOf } from './plan.ts';
@@ -22,7 +22,7 @@ import { type GrowingContext, microsSince, walkHead, walkRequest } from './walk.
 const HOLD: RequestReply = { kind: 'hold' };
 
 /** How long Envoy's word on who broke an answer is waited for. */
-const VERDICT_MS = 300;
+const VERDICT_MS = 150;
 
 /** Why a request's signal fires. Without a reason each abort would make an error with a stack that nobody reads. */
 const OVER = 'the request is over';
@@ -45,6 +45,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
   #closing: Closing | null = null;
   /** We have answered in place of the upstream, or the answer has ended: what still comes is not for us. */
   #over = false;
+  #refused: GatewayError | null = null;
 
   constructor(options: FlowOptions, port: RequestPort) {
     this.#options = options;
@@ -81,6 +82,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
   #begin(head: RequestHead): void {
     const { clock, client, worker, live, metrics } = this.#options;
     const target = targetOf(head);
+    refuseCoding(head);
     this.#target = target;
     const ctx: GrowingContext = arrive({
       head,
@@ -167,6 +169,10 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
     return this.#closing;
   }
 
+  readonly onRefused = (error: GatewayError): void => {
+    this.#refused = error;
+  };
+
   get watch(): Watch {
     return this.#watch;
   }
@@ -186,6 +192,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
       closing: this.#closing,
       alarm: this.#alarm,
       end: this.#end,
+      refused: () => this.#refused,
     });
     return this.#delivery.head(head, end);
   };

@@ -49,7 +49,13 @@ export class UsageMeter {
 
   /** For an answer that came to its end. Missing or odd usage is estimated and flagged, never zero. */
   complete(): MeteredUsage {
-    if (this.#told !== null) return { usage: this.#told, flag: this.#flag };
+    const told = this.#told;
+    // A server that counts nothing for what it said does not make it free.
+    if (told !== null && told.completion === 0 && this.#chars > 0) {
+      const estimate = this.#estimate();
+      return { usage: { ...estimate, prompt: told.prompt === 0 ? estimate.prompt : told.prompt }, flag: 'zero_usage' };
+    }
+    if (told !== null) return { usage: told, flag: this.#flag };
     return { usage: this.#estimate(), flag: this.#flag ?? 'usage_missing' };
   }
 

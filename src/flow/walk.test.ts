@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { RequestContext } from '../core/context.ts';
 import type { Ending } from '../core/ending.ts';
 import { GatewayError } from '../core/error.ts';
@@ -18,7 +18,7 @@ function stationOf(name: StationName, how: How, calls: string[]): AnyStation {
   if (how === 'none') return { name };
   const run = (ctx: RequestContext) => {
     calls.push(`${name} saw ${Object.keys(ctx).filter((key) => key.startsWith('by-')).length}`);
-    const step = { note: { decision: how, reason: 'why' }, adds: { [`by-${name}`]: true } } as Step<object>;
+    const step: Step<object> = { note: { decision: how, reason: 'why' }, adds: { [`by-${name}`]: true } };
     if (how === 'throw') throw new Error(`secret of ${name}`);
     if (how === 'reject') return Promise.reject(new GatewayError('no_candidate', name));
     if (how === 'respond') return { respond: RESPONSE };

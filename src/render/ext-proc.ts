@@ -31,6 +31,9 @@ const OPEN_ELSEWHERE: Proto = {
   host_selection_retry_max_attempts: 30,
 };
 
+/** So that the silence of an upstream is told as such, before our own is. */
+const HELD_SLACK_MS = 2000;
+
 /** What both levels share. A request that we do not see must not pass: hence no failure mode, and errors for bad mutations. */
 function common(snapshot: Snapshot, level: 'request' | 'attempt', metadata: readonly Proto[] = []): Proto {
   return {
@@ -92,6 +95,8 @@ function requestConfig(snapshot: Snapshot): Proto {
 export function attemptFilter(snapshot: Snapshot): Proto {
   return extension(ATTEMPT_FILTER, EXT_PROC, {
     ...common(snapshot, 'attempt', [{ key: ID_KEY, value: `%DYNAMIC_METADATA(${NAMESPACES.request}:id)%` }]),
+    // A try may hold the head of its answer up to the first output, for as long as an upstream may be silent.
+    message_timeout: seconds(Math.max(snapshot.server.messageTimeoutMs, snapshot.timeouts.idleMs + HELD_SLACK_MS)),
     request_attributes: ['xds.cluster_name', 'upstream.address'],
     processing_mode: attemptMode('SKIP', 'NONE'),
     send_body_without_waiting_for_header_response: true,

@@ -55,7 +55,7 @@ const RULES: readonly Rule[] = [
     mark: null,
   },
   {
-    when: `response.code == 400 && (${starts('http1.', 'http2.', 'http3.', 'missing_host', 'missing_path', 'codec_error')})`,
+    when: `(response.code == 400 || response.code == 501) && (${starts('http1.', 'http2.', 'http3.', 'missing_host', 'missing_path', 'codec_error')})`,
     code: 'invalid_header',
     message: 'The request head is not valid HTTP.',
     mark: null,

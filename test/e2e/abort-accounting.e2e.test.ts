@@ -252,11 +252,14 @@ function assertCharged(own: LedgerEvent, atLeast: number, atMost: number): void 
 }
 
 async function assertClosed(leftAt: number): Promise<void> {
-  const closedAt = (): number | null => upstream.requests[0]?.abortedAt ?? null;
   await waitUntil(() => closedAt() !== null, { timeoutMs: 3000, everyMs: 5 });
   const at = closedAt();
   assert.ok(at !== null, "the upstream's connection stayed open");
   assert.ok(at - leftAt < PROMPT_CLOSE_MS, `closed ${Math.round(at - leftAt)} ms after the client left`);
+}
+
+function closedAt(): number | null {
+  return upstream.requests[0]?.abortedAt ?? null;
 }
 
 async function activeRequests(): Promise<number> {

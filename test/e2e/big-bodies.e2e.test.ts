@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
-import { chatClient, question, type Send } from './chat-client.ts';
+import { chatClient, errorOf, question, type Send } from './chat-client.ts';
 import { chatCompletion, chunk, event, usageOf, wholeAnswer } from './openai-answers.ts';
 import { rawExchange } from './raw-exchange.ts';
 
@@ -21,7 +21,9 @@ before(async () => {
   gateway = await startGateway({
     config: {
       backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
-      models: [{ name: 'm', deployments: [{ backend: 'a', profile: { context: 100_000_000, default_max_tokens: 10 } }] }],
+      models: [
+        { name: 'm', deployments: [{ backend: 'a', profile: { context: 100_000_000, default_max_tokens: 10 } }] },
+      ],
       limits: { body: '8MiB', response: '8MiB', event: '1MiB' },
     },
   });
@@ -41,7 +43,11 @@ test('a request of 6 MiB arrives byte for byte', async () => {
   upstream.respondWith(wholeAnswer());
   // Text of more than one script: pieces are cut within characters.
   const content = 'Zażółć gęślą jaźń 语言模型 😀 '.repeat(Math.ceil((6 * MIB) / 58)).slice(0, 4_000_000);
-  const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content }], big: 12345678901234567890n.toString() });
+  const body = JSON.stringify({
+    model: 'm',
+    messages: [{ role: 'user', content }],
+    big: 12345678901234567890n.toString(),
+  });
   const reply = await send(body);
   assert.equal(reply.status, 200, reply.text.slice(0, 300));
   const got = upstream.requests[0];
@@ -88,8 +94,16 @@ test('a request of exactly the limit passes', async () => {
 
 test('one byte more is 413, with a length or chunked', async () => {
   const body = Buffer.from(bodyOf(LIMIT + 1));
-  const headers = ['POST /v1/chat/completions HTTP/1.1', 'host: g', `authorization: Bearer ${token}`, 'content-type: application/json', 'x-request-id: too-large'];
-  const pieces = Array.from({ length: Math.ceil(body.length / MIB) }, (_, at) => body.subarray(at * MIB, (at + 1) * MIB));
+  const headers = [
+    'POST /v1/chat/completions HTTP/1.1',
+    'host: g',
+    `authorization: Bearer ${token}`,
+    'content-type: application/json',
+    'x-request-id: too-large',
+  ];
+  const pieces = Array.from({ length: Math.ceil(body.length / MIB) }, (_, at) =>
+    body.subarray(at * MIB, (at + 1) * MIB),
+  );
   const chunked = pieces.flatMap((piece) => [`${piece.length.toString(16)}\r\n`, piece, '\r\n']);
   const table = {
     'content-length': [[...headers, `content-length: ${body.length}`, '', ''].join('\r\n'), body],
@@ -111,7 +125,15 @@ test('one byte more is 413, with a length or chunked', async () => {
 });
 
 test('a body that says it is far larger is refused without being read', async () => {
-  const head = ['POST /v1/chat/completions HTTP/1.1', 'host: g', `authorization: Bearer ${token}`, 'content-type: application/json', 'content-length: 10737418240', '', ''];
+  const head = [
+    'POST /v1/chat/completions HTTP/1.1',
+    'host: g',
+    `authorization: Bearer ${token}`,
+    'content-type: application/json',
+    'content-length: 10737418240',
+    '',
+    '',
+  ];
   const answer = await rawExchange({
     port: Number(new URL(gateway.url).port),
     writes: [head.join('\r\n'), Buffer.alloc(LIMIT + 2 * MIB, 0x20)],
@@ -132,7 +154,7 @@ test('an answer of exactly the limit passes, one byte more is an error', async (
     upstream.respondWith({ status: 200, headers: { 'content-type': 'application/json' }, chunks: [answer] });
     const reply = await send(question('m'));
     assert.equal(reply.status, status, reply.text.slice(0, 300));
-    if (status === 502) assert.equal((reply.json?.['error'] as { code: string }).code, 'upstream_response_too_large');
+    if (status === 502) assert.equal(errorOf(reply)['code'], 'upstream_response_too_large');
   }
 });
 
@@ -146,7 +168,12 @@ test('an event of the limit passes, a larger one ends the stream with an error',
     upstream.respondWith({
       status: 200,
       headers: { 'content-type': 'text/event-stream' },
-      chunks: [chunk({ content: 'first' }), chunk({ content: 'z'.repeat(size - frame) }), chunk({}, 'stop'), 'data: [DONE]\n\n'],
+      chunks: [
+        chunk({ content: 'first' }),
+        chunk({ content: 'z'.repeat(size - frame) }),
+        chunk({}, 'stop'),
+        'data: [DONE]\n\n',
+      ],
     });
     const reply = await send(question('m', { stream: true }));
     assert.equal(reply.status, 200);
@@ -161,12 +188,18 @@ test('many large bodies at once do not wait for one another', async () => {
   upstream.respondWith(wholeAnswer());
   const body = bodyOf(4 * MIB);
   const replies = await Promise.all(Array.from({ length: 6 }, () => send(body)));
-  assert.deepEqual(replies.map((reply) => reply.status), Array.from({ length: 6 }, () => 200));
+  assert.deepEqual(
+    replies.map((reply) => reply.status),
+    Array.from({ length: 6 }, () => 200),
+  );
   assert.ok(upstream.requests.every((request) => request.rawBody.equals(Buffer.from(body))));
 });
 
 /** A request of so many bytes. */
 function bodyOf(size: number): string {
   const frame = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: '' }] });
-  return JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'a b '.repeat(size).slice(0, size - frame.length) }] });
+  return JSON.stringify({
+    model: 'm',
+    messages: [{ role: 'user', content: 'a b '.repeat(size).slice(0, size - frame.length) }],
+  });
 }

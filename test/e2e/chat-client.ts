@@ -59,10 +59,18 @@ export function question(model: string, extra: Readonly<Record<string, unknown>>
   return { model, messages: [{ role: 'user', content: 'Say some words, please.' }], ...extra };
 }
 
+/** The error object of an answer or of a stream's end; empty when there is none. */
+export function errorOf(reply: Pick<Reply, 'json'>): Readonly<Record<string, unknown>> {
+  return (reply.json?.['error'] as Record<string, unknown> | undefined) ?? {};
+}
+
 /** All that a stream said in its first choice. */
 export function said(events: readonly string[]): string {
   return events
-    .map((data) => (parsed(data)?.['choices'] as { delta?: { content?: string } }[] | undefined)?.[0]?.delta?.content ?? '')
+    .map(
+      (data) =>
+        (parsed(data)?.['choices'] as { delta?: { content?: string } }[] | undefined)?.[0]?.delta?.content ?? '',
+    )
     .join('');
 }
 

@@ -3,8 +3,13 @@ import { after, before, beforeEach, test } from 'node:test';
 import { waitUntil } from '../../src/app/wait-until.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
-import { chatClient, question, type Reply, said, type Send } from './chat-client.ts';
+import { chatClient, errorOf, question, type Reply, said, type Send } from './chat-client.ts';
 import { chunk, event, streamAnswer, textOf, usageOf, wholeAnswer } from './openai-answers.ts';
+
+interface Chunk {
+  readonly id: string;
+  readonly choices: readonly { readonly finish_reason: string | null }[];
+}
 
 const LIMIT_MS = 300;
 /** What an answer at the deadline may lag behind it. */
@@ -27,7 +32,10 @@ before(async () => {
 });
 after(async () => {
   try {
-    const complaints = gateway.envoyLog().split('\n').filter((line) => /\]\[(?:warning|error)\]/.test(line));
+    const complaints = gateway
+      .envoyLog()
+      .split('\n')
+      .filter((line) => /\]\[(?:warning|error)\]/.test(line));
     await gateway.stop();
     assert.deepEqual(complaints, [], 'Envoy complains');
   } finally {
@@ -47,30 +55,28 @@ for (const [name, includeUsage] of [
     assert.equal(reply.broken, false);
     assert.equal(said(reply.events), textOf(3));
     assert.equal(reply.events.at(-1), '[DONE]');
-    const chunks = reply.events.slice(0, -1).map((data) => JSON.parse(data) as Record<string, never>);
-    const last = chunks.findLast((one) => (one['choices'] as unknown[]).length > 0) as unknown as {
-      id: string;
-      choices: { finish_reason: string }[];
-    };
-    assert.equal(last.choices[0]?.finish_reason, 'length');
-    assert.equal(new Set(chunks.map((one) => one['id'])).size, 1, 'one id for all chunks');
+    const chunks = reply.events.slice(0, -1).map((data) => JSON.parse(data) as Chunk);
+    const last = chunks.findLast((one) => one.choices.length > 0);
+    assert.equal(last?.choices[0]?.finish_reason, 'length');
+    assert.equal(new Set(chunks.map((one) => one.id)).size, 1, 'one id for all chunks');
     const usage = reply.json?.['usage'] as { completion_tokens: number; prompt_tokens: number } | undefined;
     if (includeUsage) {
       assert.equal(usage?.completion_tokens, 3);
-      assert.ok(Number(usage?.prompt_tokens) > 0);
+      assert.ok((usage?.prompt_tokens ?? 0) > 0);
     } else assert.ok(!reply.text.includes('prompt_tokens'));
     const trace = await gateway.trace(reply.requestId);
     assert.equal(trace['outcome'], 'cut_by_deadline');
     const [own] = (await gateway.ledger('acme', 1)).filter((one) => one.requestId === reply.requestId);
     assert.equal(own?.status, 'partial');
     assert.equal(own?.completionTokens, 3);
-    assert.ok(await waitUntil(() => upstream.requests[0]?.abortedAt !== null, { timeoutMs: 2000 }), 'the upstream goes on');
+    assert.ok(
+      await waitUntil(() => upstream.requests[0]?.abortedAt !== null, { timeoutMs: 2000 }),
+      'the upstream goes on',
+    );
   });
 }
 
 test('every open choice of a stream is finished', async () => {
-  const choice = (index: number, delta: object, finish: string | null = null): string =>
-    event({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'x', choices: [{ index, delta, finish_reason: finish }] });
   upstream.respondWith({
     status: 200,
     headers: { 'content-type': 'text/event-stream' },
@@ -98,7 +104,11 @@ test('before the first token a stream gets a 504', async () => {
 });
 
 test('a stream that has begun with a comment alone is finished, for its head is gone', async () => {
-  upstream.respondWith({ status: 200, headers: { 'content-type': 'text/event-stream' }, chunks: [': wait\n\n', { hang: true }] });
+  upstream.respondWith({
+    status: 200,
+    headers: { 'content-type': 'text/event-stream' },
+    chunks: [': wait\n\n', { hang: true }],
+  });
   const reply = await timed({ stream: true });
   assert.equal(reply.status, 200);
   assert.ok(reply.text.startsWith(': wait'));
@@ -110,7 +120,11 @@ test('a plain request gets a 504', async () => {
   const body = JSON.stringify({ object: 'chat.completion', usage: usageOf(3) });
   for (const answer of [
     { hang: true } as const,
-    { status: 200, headers: { 'content-type': 'application/json' }, chunks: [body.slice(0, 30), { hang: true }] } as const,
+    {
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      chunks: [body.slice(0, 30), { hang: true }],
+    } as const,
   ]) {
     upstream.clear();
     upstream.respondWith(answer);
@@ -146,11 +160,15 @@ test('a body that comes too slowly is refused with 408', async () => {
   const began = performance.now();
   const response = await fetch(`${gateway.url}/chat/completions`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'x-request-timeout-ms': String(LIMIT_MS) },
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'x-request-timeout-ms': String(LIMIT_MS),
+    },
     body: new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('{"model":')) }),
     duplex: 'half',
     signal: abort.signal,
-  } as RequestInit);
+  });
   assert.equal(response.status, 408);
   assert.equal(((await response.json()) as { error: { code: string } }).error.code, 'request_timeout');
   assert.ok(performance.now() - began < LIMIT_MS + LAG_MS);
@@ -163,7 +181,7 @@ test('a wish that makes no sense is refused', async () => {
     const reply = await send(question('m'), { headers: { 'x-request-timeout-ms': wish } });
     // An empty header is no header to Envoy's eyes, or an empty wish: both ways no deadline of zero.
     assert.equal(reply.status, 400, `x-request-timeout-ms: ${wish}`);
-    assert.equal((reply.json?.['error'] as { param: string }).param, 'x-request-timeout-ms');
+    assert.equal(errorOf(reply)['param'], 'x-request-timeout-ms');
   }
   assert.equal(upstream.requests.length, 0);
 });
@@ -185,6 +203,12 @@ test('what is left of an answer is not read twice', async () => {
   assert.equal(reply.events.filter((data) => /"finish_reason":"(?:stop|length)"/.test(data)).length, 1);
 });
 
+/** A chunk of one choice among several. */
+function choice(index: number, delta: object, finish: string | null = null): string {
+  const choices = [{ index, delta, finish_reason: finish }];
+  return event({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'x', choices });
+}
+
 /** Asks with a deadline and checks that the answer keeps it. */
 async function timed(extra: Record<string, unknown>): Promise<Reply> {
   const began = performance.now();
@@ -196,8 +220,8 @@ async function timed(extra: Record<string, unknown>): Promise<Reply> {
 
 function assertTimedOut(reply: Reply): void {
   assert.equal(reply.status, 504, reply.text);
-  assert.equal((reply.json?.['error'] as { code: string }).code, 'upstream_timeout');
-  assert.equal((reply.json?.['error'] as { type: string }).type, 'timeout');
+  assert.equal(errorOf(reply)['code'], 'upstream_timeout');
+  assert.equal(errorOf(reply)['type'], 'timeout');
   assert.equal(reply.headers.get('x-timeout-reason'), 'upstream_timeout');
   assert.equal(reply.headers.get('x-request-id'), reply.requestId);
   assert.equal(reply.headers.get('content-type'), 'application/json');

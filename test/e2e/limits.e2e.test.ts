@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { waitUntil } from '../../src/app/wait-until.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
-import { chatClient, question, type Reply } from './chat-client.ts';
+import { chatClient, errorOf, question, type Reply } from './chat-client.ts';
 import { errorAnswer, PROMPT_TOKENS, streamAnswer, wholeAnswer } from './openai-answers.ts';
 
 const SPAN = /^(?:\d+ms|(?:\d+h)?(?:\d+m)?\d+s)$/;
@@ -165,7 +165,7 @@ test('a token calls the models that it names, and their names alone', async () =
     const reply = await (await clientOf('acme', { models }))(question(model));
     assert.equal(reply.status, status, `${JSON.stringify(models)} ${model}: ${reply.text}`);
     if (code === undefined) continue;
-    const error = reply.json?.['error'] as Record<string, unknown>;
+    const error = errorOf(reply);
     assert.equal(error['code'], code);
     assert.equal(error['param'], 'model');
   }
@@ -186,7 +186,10 @@ test('/v1/models lists what the token may call', async () => {
     assert.equal(object, 'list');
     const ids = data.map(({ id }) => id);
     // An alias may be granted by its own name or by that of its model.
-    assert.deepEqual(ids.filter((id) => id !== 'gpt-4o' || models.includes('*' as never)), expected);
+    assert.deepEqual(
+      ids.filter((id) => id !== 'gpt-4o' || models.includes('*' as never)),
+      expected,
+    );
     assert.ok(data.every((model) => model.object === 'model'));
     for (const id of ['chat', 'other', 'old', 'nobody']) {
       const one = await get(`/v1/models/${id}`, await gateway.token({ models }));
@@ -200,7 +203,11 @@ test('/v1/models lists what the token may call', async () => {
 test('fine-tuning is refused with 405 and an audit line', async () => {
   const token = await gateway.token({ tenant: 'auditee', sub: 'tuner' });
   for (const path of ['/v1/fine_tuning/jobs', '/v1/fine-tunes', '/v1/fine_tuning/jobs/ftjob-1/cancel']) {
-    const response = await fetch(gateway.origin + path, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body: '{}' });
+    const response = await fetch(gateway.origin + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body: '{}',
+    });
     assert.equal(response.status, 405);
     assert.equal(((await response.json()) as { error: { code: string } }).error.code, 'endpoint_disabled');
     const audit = (): Record<string, unknown> | undefined =>
@@ -229,13 +236,13 @@ async function settled(tenant: string, count: number): Promise<void> {
 }
 
 function message(reply: Reply): string {
-  return String((reply.json?.['error'] as Record<string, unknown>)['message']);
+  return String(errorOf(reply)['message']);
 }
 
 function assertRefused(reply: Reply, code: string, type: string): void {
   assert.equal(reply.status, 429, reply.text);
   assert.deepEqual(Object.keys(reply.json ?? {}), ['error']);
-  const { message: text, ...rest } = reply.json?.['error'] as Record<string, unknown>;
+  const { message: text, ...rest } = errorOf(reply);
   assert.equal(typeof text, 'string');
   assert.deepEqual(rest, { type, param: null, code });
   assert.equal(reply.headers.get('x-error-source'), 'gateway');

@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import OpenAI from 'openai';
+import {
+  APIConnectionTimeoutError,
+  APIError,
+  APIUserAbortError,
+  AuthenticationError,
+  BadRequestError,
+  InternalServerError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+  OpenAI,
+} from 'openai';
 import { startDemoOpenAi } from '../../scripts/demo/model-servers/demo-openai-server.ts';
 import type { DemoServer } from '../../scripts/demo/model-servers/demo-server.ts';
 import { startDemoVllm } from '../../scripts/demo/model-servers/demo-vllm-server.ts';
@@ -22,7 +33,11 @@ const TOOL = {
   function: {
     name: 'get_weather',
     description: 'The weather of a city.',
-    parameters: { type: 'object', properties: { city: { type: 'string', enum: ['Paris'] }, days: { type: 'integer' } }, required: ['city'] },
+    parameters: {
+      type: 'object',
+      properties: { city: { type: 'string', enum: ['Paris'] }, days: { type: 'integer' } },
+      required: ['city'],
+    },
   },
 } as const;
 
@@ -73,9 +88,12 @@ for (const [dialect, model] of DIALECTS) {
       assert.equal(answer.choices[0]?.message.role, 'assistant');
       assert.equal(answer.choices[0]?.message.content?.trim(), COUNTED);
       assert.equal(answer.choices[0]?.finish_reason, 'stop');
-      assert.equal(answer.usage?.total_tokens, Number(answer.usage?.prompt_tokens) + Number(answer.usage?.completion_tokens));
+      assert.equal(
+        answer.usage?.total_tokens,
+        Number(answer.usage?.prompt_tokens) + Number(answer.usage?.completion_tokens),
+      );
       if (dialect === 'openai') assert.equal(answer.usage?.completion_tokens, 12);
-      assert.ok(Number(answer.usage?.completion_tokens) > 0);
+      assert.ok((answer.usage?.completion_tokens ?? 0) > 0);
     });
 
     test('max_tokens ends for length', async () => {
@@ -114,8 +132,13 @@ for (const [dialect, model] of DIALECTS) {
     });
 
     test('stream with usage', async () => {
-      const stream = await client.chat.completions.create({ model, messages: [...ASK], stream: true, stream_options: { include_usage: true } });
-      const chunks = await Array.fromAsync(stream);
+      const stream = await client.chat.completions.create({
+        model,
+        messages: [...ASK],
+        stream: true,
+        stream_options: { include_usage: true },
+      });
+      const chunks = await collect(stream);
       const last = chunks.at(-1);
       assert.deepEqual(last?.choices, []);
       assert.ok(Number(last?.usage?.completion_tokens) > 0 && Number(last?.usage?.prompt_tokens) > 0);
@@ -130,7 +153,10 @@ for (const [dialect, model] of DIALECTS) {
 
     test('n = 2', async () => {
       const answer = await client.chat.completions.create({ model, messages: [...ASK], n: 2 });
-      assert.deepEqual(answer.choices.map((choice) => choice.index), [0, 1]);
+      assert.deepEqual(
+        answer.choices.map((choice) => choice.index),
+        [0, 1],
+      );
       assert.match(answer.choices[1]?.message.content ?? '', /choice 2/);
     });
 
@@ -143,10 +169,18 @@ for (const [dialect, model] of DIALECTS) {
     });
 
     test('JSON mode and a JSON schema', async () => {
-      const any = await client.chat.completions.create({ model, messages: [...ASK], response_format: { type: 'json_object' } });
+      const any = await client.chat.completions.create({
+        model,
+        messages: [...ASK],
+        response_format: { type: 'json_object' },
+      });
       assert.equal(typeof JSON.parse(any.choices[0]?.message.content ?? ''), 'object');
       const schema = { type: 'object', properties: { colour: { enum: ['red'] }, size: { type: 'integer' } } };
-      const bound = await client.chat.completions.create({ model, messages: [...ASK], response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } });
+      const bound = await client.chat.completions.create({
+        model,
+        messages: [...ASK],
+        response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
+      });
       assert.deepEqual(JSON.parse(bound.choices[0]?.message.content ?? ''), { colour: 'red', size: 1 });
     });
 
@@ -215,7 +249,11 @@ describe('tools', () => {
       model: 'chat',
       messages: [
         ...messages,
-        { role: 'assistant', content: null, tool_calls: [{ id: 'call_0', type: 'function', function: { name: 'get_weather', arguments: '{}' } }] },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: 'call_0', type: 'function', function: { name: 'get_weather', arguments: '{}' } }],
+        },
         { role: 'tool', tool_call_id: 'call_0', content: 'rain' },
       ],
       tools: [TOOL],
@@ -224,8 +262,10 @@ describe('tools', () => {
   });
 
   test('where the backend has no place for them: a BadRequestError that names the field', async () => {
-    const error = await failure(client.chat.completions.create({ model: 'llama', messages: [...messages], tools: [TOOL] }));
-    assert.ok(error instanceof OpenAI.BadRequestError);
+    const error = await failure(
+      client.chat.completions.create({ model: 'llama', messages: [...messages], tools: [TOOL] }),
+    );
+    assert.ok(error instanceof BadRequestError);
     assert.equal(error.code, 'unsupported_parameter');
     assert.equal(error.param, 'tools');
   });
@@ -246,53 +286,66 @@ describe('embeddings', () => {
   });
 
   test('several at once, and of another size', async () => {
-    const { data } = await client.embeddings.create({ model: 'chat', input: ['a', 'b', 'c'], dimensions: 4, encoding_format: 'float' });
-    assert.deepEqual(data.map((one) => [one.index, one.embedding.length]), [[0, 4], [1, 4], [2, 4]]);
+    const { data } = await client.embeddings.create({
+      model: 'chat',
+      input: ['a', 'b', 'c'],
+      dimensions: 4,
+      encoding_format: 'float',
+    });
+    assert.deepEqual(
+      data.map((one) => [one.index, one.embedding.length]),
+      [
+        [0, 4],
+        [1, 4],
+        [2, 4],
+      ],
+    );
   });
 
   test('of a model that has none', async () => {
     const error = await failure(client.embeddings.create({ model: 'llama', input: 'x' }));
-    assert.ok(error instanceof OpenAI.APIError);
+    assert.ok(error instanceof APIError);
     assert.ok([400, 404].includes(Number(error.status)), String(error));
   });
 });
 
 describe('models', () => {
   test('list and retrieve', async () => {
-    const models = await Array.fromAsync(client.models.list());
-    assert.deepEqual(models.map(({ id }) => id), ['chat', 'llama', 'mock']);
+    const models = await collect(client.models.list());
+    assert.deepEqual(
+      models.map(({ id }) => id),
+      ['chat', 'llama', 'mock'],
+    );
     assert.equal((await client.models.retrieve('llama')).id, 'llama');
-    assert.ok((await failure(client.models.retrieve('nobody'))) instanceof OpenAI.NotFoundError);
+    assert.ok((await failure(client.models.retrieve('nobody'))) instanceof NotFoundError);
   });
 });
 
 describe('errors', () => {
-  const ask = (by: OpenAI, model = 'mock') => by.chat.completions.create({ model, messages: [...ASK] });
-
   test('AuthenticationError', async () => {
     const error = await failure(ask(client.withOptions({ apiKey: 'sk-nonsense' })));
-    assert.ok(error instanceof OpenAI.AuthenticationError);
+    assert.ok(error instanceof AuthenticationError);
     assert.equal(error.status, 401);
     assert.equal(error.code, 'invalid_credentials');
     assert.equal(error.type, 'authentication_error');
     const expired = await failure(ask(client.withOptions({ apiKey: await expiredToken() })));
-    assert.ok(expired instanceof OpenAI.AuthenticationError);
+    assert.ok(expired instanceof AuthenticationError);
     assert.equal(expired.code, 'expired_credentials');
   });
 
   test('PermissionDeniedError', async () => {
     const error = await failure(ask(await clientOf({ models: ['chat'] })));
-    assert.ok(error instanceof OpenAI.PermissionDeniedError);
+    assert.ok(error instanceof PermissionDeniedError);
     assert.equal(error.code, 'model_not_allowed');
     assert.equal(error.param, 'model');
   });
 
   test('NotFoundError', async () => {
     const error = await failure(ask(client, 'nobody'));
-    assert.ok(error instanceof OpenAI.NotFoundError);
+    assert.ok(error instanceof NotFoundError);
     assert.equal(error.code, 'model_not_found');
     const path = await failure(client.get('/nothing/here'));
-    assert.ok(path instanceof OpenAI.NotFoundError);
+    assert.ok(path instanceof NotFoundError);
   });
 
   test('RateLimitError, with the headers that say when', async () => {
@@ -300,7 +353,7 @@ describe('errors', () => {
     const once = await clientOf({ tenant: 'once' });
     await ask(once);
     const error = await failure(ask(once));
-    assert.ok(error instanceof OpenAI.RateLimitError);
+    assert.ok(error instanceof RateLimitError);
     assert.equal(error.code, 'rate_limit_exceeded');
     assert.equal(error.headers.get('x-ratelimit-limit-requests'), '1');
     assert.equal(error.headers.get('x-ratelimit-remaining-requests'), '0');
@@ -315,9 +368,13 @@ describe('errors', () => {
       [{ messages: [{ role: 'user', content: 5 }] }, 'messages[0].content'],
       [{ max_tokens: -1 }, 'max_tokens'],
     ] as const) {
-      const request = { model: 'chat', messages: [...ASK], ...body } as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming;
+      const request = {
+        model: 'chat',
+        messages: [...ASK],
+        ...body,
+      } as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming;
       const error = await failure(client.chat.completions.create(request));
-      assert.ok(error instanceof OpenAI.BadRequestError, `${param}: ${String(error)}`);
+      assert.ok(error instanceof BadRequestError, `${param}: ${String(error)}`);
       assert.equal(error.param, param);
       assert.ok(['invalid_value', 'missing_parameter'].includes(String(error.code)), String(error.code));
       assert.equal(error.type, 'invalid_request_error');
@@ -328,14 +385,14 @@ describe('errors', () => {
     for (const status of [500, 502, 503, 504, 529]) {
       mock.respondWith(errorAnswer(status));
       const error = await failure(ask(client));
-      assert.ok(error instanceof OpenAI.InternalServerError, String(error));
+      assert.ok(error instanceof InternalServerError, String(error));
       assert.equal(error.status, status);
       assert.equal(error.headers.get('x-error-source'), 'model_service');
     }
     await mock.refuse();
     try {
       const error = await failure(ask(client));
-      assert.ok(error instanceof OpenAI.InternalServerError);
+      assert.ok(error instanceof InternalServerError);
       assert.equal(error.code, 'upstream_unreachable');
     } finally {
       await mock.listen();
@@ -343,7 +400,12 @@ describe('errors', () => {
   });
 
   test('an error within a stream is thrown, after what was said', async () => {
-    mock.respondWith(streamAnswer({ words: 3, thenInstead: ['data: {"error":{"message":"no more","type":"server_error","param":null,"code":null}}\n\n'] }));
+    mock.respondWith(
+      streamAnswer({
+        words: 3,
+        thenInstead: ['data: {"error":{"message":"no more","type":"server_error","param":null,"code":null}}\n\n'],
+      }),
+    );
     const stream = await client.chat.completions.create({ model: 'mock', messages: [...ASK], stream: true });
     let text = '';
     const error = await failure(
@@ -352,7 +414,7 @@ describe('errors', () => {
       })(),
     );
     assert.equal(text, 'w1 w2 w3');
-    assert.ok(error instanceof OpenAI.APIError);
+    assert.ok(error instanceof APIError);
     assert.match(error.message, /no more/);
   });
 
@@ -370,32 +432,50 @@ describe('errors', () => {
     const asked = client.chat.completions.create({ model: 'mock', messages: [...ASK] }, { signal: leave.signal });
     await mock.waitForRequests(1);
     leave.abort();
-    assert.ok((await failure(asked)) instanceof OpenAI.APIUserAbortError);
-    assert.ok((await failure(client.chat.completions.create({ model: 'mock', messages: [...ASK] }, { timeout: 200 }))) instanceof OpenAI.APIConnectionTimeoutError);
-    assert.ok(await waitUntil(() => mock.requests.every((request) => request.abortedAt !== null), { timeoutMs: 3000 }), 'the backend goes on');
+    assert.ok((await failure(asked)) instanceof APIUserAbortError);
+    assert.ok(
+      (await failure(
+        client.chat.completions.create({ model: 'mock', messages: [...ASK] }, { timeout: 200 }),
+      )) instanceof APIConnectionTimeoutError,
+    );
+    assert.ok(
+      await waitUntil(() => mock.requests.every((request) => request.abortedAt !== null), { timeoutMs: 3000 }),
+      'the backend goes on',
+    );
   });
 
   test('a deadline of the client is a 504 from us', async () => {
     mock.respondWith({ hang: true });
-    const error = await failure(client.chat.completions.create({ model: 'mock', messages: [...ASK] }, { headers: { 'x-request-timeout-ms': '200' } }));
-    assert.ok(error instanceof OpenAI.InternalServerError);
+    const error = await failure(
+      client.chat.completions.create(
+        { model: 'mock', messages: [...ASK] },
+        { headers: { 'x-request-timeout-ms': '200' } },
+      ),
+    );
+    assert.ok(error instanceof InternalServerError);
     assert.equal(error.status, 504);
     assert.equal(error.code, 'upstream_timeout');
   });
 });
 
 test('withResponse shows the headers', async () => {
-  const { data, response, request_id: requestId } = await client.chat.completions.create({ model: 'chat', messages: [...ASK] }).withResponse();
-  assert.equal(data._request_id, requestId);
+  const {
+    data,
+    response,
+    request_id: requestId,
+  } = await client.chat.completions.create({ model: 'chat', messages: [...ASK] }).withResponse();
+  assert.equal((data as { _request_id?: string })._request_id, requestId);
   assert.equal(response.headers.get('x-request-id'), requestId);
   assert.equal(response.headers.get('x-tokenlat-model'), 'chat');
   assert.equal(response.headers.get('x-tokenlat-backend'), 'openai');
   assert.equal(response.headers.get('x-tokenlat-attempts'), '1');
   assert.equal(response.headers.get('x-total-tokens'), String(data.usage?.total_tokens));
-  const streamed = await client.chat.completions.create({ model: 'chat', messages: [...ASK], stream: true }).withResponse();
+  const streamed = await client.chat.completions
+    .create({ model: 'chat', messages: [...ASK], stream: true })
+    .withResponse();
   assert.equal(streamed.response.headers.get('content-type'), 'text/event-stream');
   assert.equal(streamed.response.headers.get('cache-control'), 'no-cache');
-  await Array.fromAsync(streamed.data);
+  await collect(streamed.data);
   const trace = await gateway.trace(String(requestId));
   assert.equal(trace['outcome'], 'complete');
 });
@@ -404,12 +484,20 @@ async function clientOf(claims: Record<string, unknown> = {}): Promise<OpenAI> {
   return new OpenAI({ baseURL: gateway.url, apiKey: await gateway.token(claims), maxRetries: 0, timeout: 10_000 });
 }
 
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+const ask = (by: OpenAI, model = 'mock') => by.chat.completions.create({ model, messages: [...ASK] });
+
 /** What a promise is rejected with. */
 async function failure(promise: Promise<unknown>): Promise<unknown> {
-  try {
-    await promise;
-  } catch (error) {
-    return error;
-  }
-  assert.fail('it did not fail');
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  assert.ok(error !== undefined, 'it did not fail');
+  return error;
 }

@@ -21,32 +21,35 @@ let demoVllm: DemoServer;
 let gateway: TestGateway;
 let results: ReadonlyMap<string, Result>;
 
-before(async () => {
-  const packages = installedPackages();
-  [demoOpenAi, demoVllm] = await Promise.all([startDemoOpenAi(), startDemoVllm()]);
-  const profile = { default_max_tokens: 200, context: 8192 };
-  /** The demo server takes its fault from the model's name. */
-  const faulty = (name: string, model: string) => ({ name, deployments: [{ backend: 'openai', model, profile }] });
-  gateway = await startGateway({
-    config: {
-      backends: [
-        { name: 'openai', endpoints: [{ url: `${demoOpenAi.url}/v1` }] },
-        { name: 'vllm', dialect: 'vllm-generate', endpoints: [{ url: demoVllm.url }] },
-      ],
-      models: [
-        { name: 'chat', deployments: [{ backend: 'openai', profile }] },
-        { name: 'llama', deployments: [{ backend: 'vllm', chat_template: 'llama3', profile }] },
-        faulty('fails', 'fail-500'),
-        faulty('hangs', 'hang'),
-        faulty('stalls', 'hang-after-3'),
-        faulty('breaks', 'error-in-stream-3'),
-      ],
-      tenants: [{ name: 'once', limits: { requests_per_minute: 1 } }],
-      retry: { retries: 0 },
-    },
-  });
-  results = await runPython(packages);
-}, { timeout: 240_000 });
+before(
+  async () => {
+    const packages = installedPackages();
+    [demoOpenAi, demoVllm] = await Promise.all([startDemoOpenAi(), startDemoVllm()]);
+    const profile = { default_max_tokens: 200, context: 8192 };
+    /** The demo server takes its fault from the model's name. */
+    const faulty = (name: string, model: string) => ({ name, deployments: [{ backend: 'openai', model, profile }] });
+    gateway = await startGateway({
+      config: {
+        backends: [
+          { name: 'openai', endpoints: [{ url: `${demoOpenAi.url}/v1` }] },
+          { name: 'vllm', dialect: 'vllm-generate', endpoints: [{ url: demoVllm.url }] },
+        ],
+        models: [
+          { name: 'chat', deployments: [{ backend: 'openai', profile }] },
+          { name: 'llama', deployments: [{ backend: 'vllm', chat_template: 'llama3', profile }] },
+          faulty('fails', 'fail-500'),
+          faulty('hangs', 'hang'),
+          faulty('stalls', 'hang-after-3'),
+          faulty('breaks', 'error-in-stream-3'),
+        ],
+        tenants: [{ name: 'once', limits: { requests_per_minute: 1 } }],
+        retry: { retries: 0 },
+      },
+    });
+    results = await runPython(packages);
+  },
+  { timeout: 240_000 },
+);
 after(async () => {
   try {
     await gateway.stop();
@@ -77,7 +80,10 @@ for (const model of ['chat', 'llama']) {
 
 test('tools, also as a stream', () => {
   const whole = resultOf('tools');
-  assert.deepEqual([whole['finish'], whole['name'], whole['arguments']], ['tool_calls', 'get_weather', { city: 'Paris' }]);
+  assert.deepEqual(
+    [whole['finish'], whole['name'], whole['arguments']],
+    ['tool_calls', 'get_weather', { city: 'Paris' }],
+  );
   const streamed = resultOf('tools stream');
   assert.deepEqual([streamed['finish'], streamed['arguments']], ['tool_calls', { city: 'Paris' }]);
 });
@@ -129,17 +135,36 @@ function resultOf(name: string): Result {
 
 /** The folder with the pinned packages, made once for each version of the list. */
 function installedPackages(): string {
-  const version = spawnSync('python3', ['-c', 'import sys; print(*sys.version_info[:2], sep=".")'], { encoding: 'utf8' });
+  const version = spawnSync('python3', ['-c', 'import sys; print(*sys.version_info[:2], sep=".")'], {
+    encoding: 'utf8',
+  });
   assert.equal(version.status, 0, 'this test needs python3 (3.9 or newer) on PATH');
   const hash = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex').slice(0, 12);
   const folder = path.join(CACHE, `python-openai-${version.stdout.trim()}-${hash}`);
   if (existsSync(folder)) return folder;
   const next = `${folder}.${process.pid}`;
   mkdirSync(next, { recursive: true });
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary', ':all:', '--target', next, '--requirement', REQUIREMENTS];
+  const pip = [
+    '-m',
+    'pip',
+    'install',
+    '--quiet',
+    '--disable-pip-version-check',
+    '--no-deps',
+    '--only-binary',
+    ':all:',
+    '--target',
+    next,
+    '--requirement',
+    REQUIREMENTS,
+  ];
   const installed = spawnSync('python3', pip, { encoding: 'utf8', timeout: 180_000 });
   if (installed.status !== 0) rmSync(next, { recursive: true, force: true });
-  assert.equal(installed.status, 0, `pip could not install test/e2e/requirements.txt (python3 -m pip is needed):\n${installed.stderr}`);
+  assert.equal(
+    installed.status,
+    0,
+    `pip could not install test/e2e/requirements.txt (python3 -m pip is needed):\n${installed.stderr}`,
+  );
   renameSync(next, folder);
   return folder;
 }

@@ -22,7 +22,9 @@ before(async () => {
   gateway = await startGateway({ config: good });
   send = chatClient(gateway, await gateway.token());
   for (const mock of [a, b]) {
-    mock.respondWith(({ json }) => ((json as { stream?: boolean }).stream === true ? streamAnswer({ words: 20, paceMs: 5 }) : wholeAnswer()));
+    mock.respondWith(({ json }) =>
+      (json as { stream?: boolean }).stream === true ? streamAnswer({ words: 20, paceMs: 5 }) : wholeAnswer(),
+    );
   }
 });
 after(async () => {
@@ -40,21 +42,30 @@ const BAD: readonly { readonly name: string; readonly text: (whole: string) => s
   { name: 'an unknown key', text: (whole) => `${whole}frobnicate: true\n`, says: /frobnicate/ },
   { name: 'a wrong type', text: (whole) => whole.replace(/retries: \d+/, 'retries: many'), says: /retries/ },
   { name: 'a key twice', text: (whole) => `${whole}retry:\n  retries: 1\n`, says: /retry|unique|twice|duplicate/i },
-  { name: 'a backend that is not there', text: (whole) => whole.replace(/backend: \w+/, 'backend: nowhere'), says: /nowhere/ },
-  { name: 'no authentication', text: (whole) => whole.replace(/issuers:[^]*?(?=\n\w)/, 'issuers: []'), says: /auth|issuer/ },
+  {
+    name: 'a backend that is not there',
+    text: (whole) => whole.replace(/backend: \w+/, 'backend: nowhere'),
+    says: /nowhere/,
+  },
+  {
+    name: 'no authentication',
+    text: (whole) => whole.replace(/issuers:[^]*?(?=\n\w)/, 'issuers: []'),
+    says: /auth|issuer/,
+  },
   { name: 'a YAML bomb', text: (whole) => `${whole}x: &x [a, a, a]\ny: &y [*x, *x, *x]\nz: [*y, *y, *y]\n`, says: /./ },
   { name: 'no YAML', text: () => '{{{{', says: /./ },
   { name: 'binary', text: () => '\u0000\u0001\uFFFD', says: /./ },
 ];
 
 test('reloads under load: no failed request, one generation each, bad ones refused', { timeout: 60_000 }, async () => {
-  let running = true;
+  const load = new AbortController();
   const replies: Reply[] = [];
   const worker = async (stream: boolean): Promise<void> => {
-    while (running) replies.push(await send(question('m', { stream })));
+    while (!load.signal.aborted) replies.push(await send(question('m', { stream })));
   };
-  const load = [worker(false), worker(false), worker(true), worker(true), worker(true)];
-  const refusals = (): number => gateway.log().filter((line) => String(line['msg']).startsWith('new configuration refused')).length;
+  const workers = [worker(false), worker(false), worker(true), worker(true), worker(true)];
+  const refusals = (): number =>
+    gateway.log().filter((line) => String(line['msg']).startsWith('new configuration refused')).length;
   let generation = 1;
   const backendOf = new Map([[1, 'a']]);
   for (let turn = 1; turn <= RELOADS; turn += 1) {
@@ -75,20 +86,30 @@ test('reloads under load: no failed request, one generation each, bad ones refus
     const wanted = generation;
     assert.ok(await waitUntil(() => newest() >= wanted, { timeoutMs: 3000 }), `generation ${wanted} never came`);
   }
-  running = false;
-  await Promise.all(load);
+  load.abort();
+  await Promise.all(workers);
 
   const failed = replies.filter((reply) => reply.status !== 200 || reply.broken || reply.text.includes('"error"'));
-  assert.deepEqual(failed.map((reply) => `${reply.status} ${reply.text.slice(-200)}`), []);
+  assert.deepEqual(
+    failed.map((reply) => `${reply.status} ${reply.text.slice(-200)}`),
+    [],
+  );
   assert.ok(replies.length > RELOADS, `only ${replies.length} requests`);
-  for (const reply of replies.filter((one) => one.text.startsWith('data:'))) assert.equal(reply.events.at(-1), '[DONE]');
+  for (const reply of replies.filter((one) => one.text.startsWith('data:')))
+    assert.equal(reply.events.at(-1), '[DONE]');
   assert.equal(newest(), generation, 'a bad configuration was taken up');
-  const traces = new Map(gateway.log().flatMap((line) => (line['msg'] === 'request' ? [[line['request_id'], line]] : [])));
+  const traces = new Map(
+    gateway.log().flatMap((line) => (line['msg'] === 'request' ? [[line['request_id'], line]] : [])),
+  );
   for (const reply of replies) {
     const trace = traces.get(reply.requestId);
     // The model of a generation is at one backend; a mixture of two generations would show the other.
     const backend = backendOf.get(Number(trace?.['config_generation']));
-    assert.equal(reply.headers.get('x-tokenlat-backend'), backend, `generation ${String(trace?.['config_generation'])}`);
+    assert.equal(
+      reply.headers.get('x-tokenlat-backend'),
+      backend,
+      `generation ${String(trace?.['config_generation'])}`,
+    );
   }
   assert.ok(new Set([...traces.values()].map((trace) => trace['config_generation'])).size > RELOADS / 4);
 });
@@ -98,7 +119,10 @@ for (const bad of BAD) {
     const whole = readFileSync(gateway.configPath, 'utf8');
     const before = gateway.log().length;
     const refusal = (): Record<string, unknown> | undefined =>
-      gateway.log().slice(before).find((line) => String(line['msg']).startsWith('new configuration refused'));
+      gateway
+        .log()
+        .slice(before)
+        .find((line) => String(line['msg']).startsWith('new configuration refused'));
     try {
       replaceFile(bad.text(whole));
       assert.ok(await waitUntil(() => refusal() !== undefined, { timeoutMs: 3000 }), 'not refused');
@@ -106,7 +130,10 @@ for (const bad of BAD) {
       assert.match(await readiness(), /config/);
     } finally {
       replaceFile(whole);
-      assert.ok(await waitUntil(async () => !(await readiness()).includes('config'), { timeoutMs: 3000 }), 'still unwell');
+      assert.ok(
+        await waitUntil(async () => !(await readiness()).includes('config'), { timeoutMs: 3000 }),
+        'still unwell',
+      );
     }
     const first = refusal()?.['first'] as { line: number; column: number; message: string; path: string };
     assert.ok(first.line >= 1 && first.column >= 1, JSON.stringify(first));

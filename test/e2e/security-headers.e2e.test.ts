@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type MockRequest, type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
 import { chatClient, question } from './chat-client.ts';
-import { errorAnswer, event, streamAnswer, wholeAnswer } from './openai-answers.ts';
+import { chatCompletion, errorAnswer, event, streamAnswer, wholeAnswer } from './openai-answers.ts';
 import { rawExchange } from './raw-exchange.ts';
 
 const KEY_A = 'sk-key-of-a-0123456789';
@@ -70,9 +70,18 @@ before(async () => {
   gateway = await startGateway({
     config: {
       backends: [
-        { name: 'a', endpoints: [{ url: `${a.url}/v1` }], credentials: { header: 'authorization', value: `Bearer ${KEY_A}` }, headers: { 'x-org': 'org-of-a' } },
+        {
+          name: 'a',
+          endpoints: [{ url: `${a.url}/v1` }],
+          credentials: { header: 'authorization', value: `Bearer ${KEY_A}` },
+          headers: { 'x-org': 'org-of-a' },
+        },
         { name: 'b', endpoints: [{ url: `${b.url}/v1` }], credentials: { header: 'x-api-key', value: KEY_B } },
-        { name: 'c', endpoints: [{ url: `${c.url}/v1` }], credentials: [{ header: 'authorization', value: `Bearer ${KEY_C}` }] },
+        {
+          name: 'c',
+          endpoints: [{ url: `${c.url}/v1` }],
+          credentials: [{ header: 'authorization', value: `Bearer ${KEY_C}` }],
+        },
         { name: 'open', endpoints: [{ url: `${c.url}/v1` }] },
       ],
       models: [
@@ -105,11 +114,11 @@ describe('headers of the gateway sent by a client (P24)', () => {
   const spellings: Readonly<Record<string, (name: string) => readonly string[]>> = {
     'lower case': (name) => [`${name}: ${FORGED}`],
     'upper case': (name) => [`${name.toUpperCase()}: ${FORGED}`],
-    'twice': (name) => [`${name}: ${FORGED}`, `${name}: ${FORGED}-2`],
+    twice: (name) => [`${name}: ${FORGED}`, `${name}: ${FORGED}-2`],
     'with a space after the value': (name) => [`${name}: ${FORGED} \t`],
     'named in connection': (name) => [`${name}: ${FORGED}`, `connection: ${name}`],
     'with a number': (name) => [`${name}: 1`],
-    'empty': (name) => [`${name}:`],
+    empty: (name) => [`${name}:`],
   };
   for (const [spelling, lines] of Object.entries(spellings)) {
     test(spelling, async () => {
@@ -160,7 +169,11 @@ describe('headers of the gateway sent by a client (P24)', () => {
 
   test('a client cannot choose retries, timeouts or what is watched', async () => {
     a.respondWith(errorAnswer(400));
-    await chat(['x-envoy-retry-on: retriable-4xx,5xx', 'x-envoy-max-retries: 9', 'x-envoy-retriable-status-codes: 400']);
+    await chat([
+      'x-envoy-retry-on: retriable-4xx,5xx',
+      'x-envoy-max-retries: 9',
+      'x-envoy-retriable-status-codes: 400',
+    ]);
     assert.equal(a.requests.length, 1);
   });
 });
@@ -215,13 +228,20 @@ describe("a backend's key stays with it (P49)", () => {
         a.respondWith(errorAnswer(503));
         b.respondWith(
           stream
-            ? { status: 200, headers: { 'content-type': 'text/event-stream' }, chunks: [event({ error: { message: 'x', type: 'server_error' } })] }
+            ? {
+                status: 200,
+                headers: { 'content-type': 'text/event-stream' },
+                chunks: [event({ error: { message: 'x', type: 'server_error' } })],
+              }
             : errorAnswer(429),
         );
         c.respondWith(stream ? streamAnswer() : wholeAnswer());
         const reply = await chatClient(gateway, token)(question(model, { stream }));
         assert.equal(reply.status, 200, reply.text);
-        assert.deepEqual([a, b, c].map((mock) => mock.requests.length), [1, 1, 1]);
+        assert.deepEqual(
+          [a, b, c].map((mock) => mock.requests.length),
+          [1, 1, 1],
+        );
         assertKeys(last === 'c' ? KEY_C : null);
       });
     }
@@ -234,20 +254,6 @@ describe("a backend's key stays with it (P49)", () => {
     assert.equal(reply.status, 200, reply.text);
     assertKeys(KEY_C);
   });
-
-  function assertKeys(lastKey: string | null): void {
-    const [toA, toB, toC] = [a, b, c].map((mock) => mock.requests.map(wire).join('\n'));
-    assert.ok(toA?.includes(KEY_A) && !toA.includes(KEY_B) && !toA.includes(KEY_C));
-    assert.ok(toB?.includes(KEY_B) && !toB.includes(KEY_A) && !toB.includes(KEY_C));
-    assert.ok(!toB?.includes('org-of-a'), "a's own header came along");
-    assert.ok(!toC?.includes(KEY_A) && !toC?.includes(KEY_B) && !toC?.includes('org-of-a'));
-    assert.equal(c.requests[0]?.header('authorization'), lastKey === null ? undefined : `Bearer ${lastKey}`);
-    assert.equal(c.requests[0]?.header('x-api-key'), undefined);
-    assert.equal(b.requests[0]?.header('authorization'), undefined);
-    for (const [mock, name] of [[a, 'a'], [b, 'b'], [c, 'c']] as const) {
-      assert.equal(mock.requests[0]?.header('host'), `127.0.0.1:${mock.port}`, `host of ${name}`);
-    }
-  }
 });
 
 describe('line breaks and control characters', () => {
@@ -265,12 +271,28 @@ describe('line breaks and control characters', () => {
   });
 
   test('in model, user and ids: no extra header, no extra line', async () => {
-    const nasty = ['x\r\nset-cookie: evil=1', 'x\nevil', 'x\u0000y', '\u2028\u2029', 'x\u001b[31m', '日本語', '"><script>', 'x'.repeat(5000)];
+    const nasty = [
+      'x\r\nset-cookie: evil=1',
+      'x\nevil',
+      'x\u0000y',
+      '\u2028\u2029',
+      'x\u001b[31m',
+      '日本語',
+      '"><script>',
+      'x'.repeat(5000),
+    ];
     const send = chatClient(gateway, token);
     for (const value of nasty) {
-      for (const body of [question(value), question('m', { user: value }), question('m', { stop: [value], metadata: { tag: value } })]) {
+      for (const body of [
+        question(value),
+        question('m', { user: value }),
+        question('m', { stop: [value], metadata: { tag: value } }),
+      ]) {
         const reply = await send(body);
-        assert.ok([200, 400, 403, 404].includes(reply.status), `${JSON.stringify(value.slice(0, 30))}: ${reply.text.slice(0, 200)}`);
+        assert.ok(
+          [200, 400, 403, 404].includes(reply.status),
+          `${JSON.stringify(value.slice(0, 30))}: ${reply.text.slice(0, 200)}`,
+        );
         assert.equal(reply.headers.get('set-cookie'), null);
         for (const [name, header] of reply.headers) {
           assert.match(header, /^[\x20-\x7e]{0,1024}$/, `${name} holds what is not visible ASCII`);
@@ -309,16 +331,22 @@ describe('line breaks and control characters', () => {
         'x-tokenlat-backend': 'fake',
         'x-ratelimit-remaining-tokens': '999',
         'x-request-cost': '-5',
-        'server': 'secret-server/1.0',
+        server: 'secret-server/1.0',
         'x-request-id': 'fake-id',
-        'location': 'http://evil',
+        location: 'http://evil',
         'x-error-source': 'gateway',
       },
-      chunks: [...(wholeAnswer() as { chunks: string[] }).chunks],
+      chunks: [JSON.stringify(chatCompletion(5))],
     });
     const reply = await chatClient(gateway, token)(question('m'));
     assert.equal(reply.status, 200, reply.text);
-    for (const name of ['set-cookie', 'access-control-allow-origin', 'location', 'x-error-source', 'x-ratelimit-remaining-tokens']) {
+    for (const name of [
+      'set-cookie',
+      'access-control-allow-origin',
+      'location',
+      'x-error-source',
+      'x-ratelimit-remaining-tokens',
+    ]) {
       assert.equal(reply.headers.get(name), null, name);
     }
     assert.equal(reply.headers.get('x-tokenlat-model'), 'm');
@@ -329,8 +357,34 @@ describe('line breaks and control characters', () => {
   });
 });
 
+function assertKeys(lastKey: string | null): void {
+  const [toA, toB, toC] = [a, b, c].map((mock) => mock.requests.map(wire).join('\n'));
+  assert.ok(toA?.includes(KEY_A) && !toA.includes(KEY_B) && !toA.includes(KEY_C));
+  assert.ok(toB?.includes(KEY_B) && !toB.includes(KEY_A) && !toB.includes(KEY_C));
+  assert.ok(!toB?.includes('org-of-a'), "a's own header came along");
+  assert.ok(!toC?.includes(KEY_A) && !toC?.includes(KEY_B) && !toC?.includes('org-of-a'));
+  assert.equal(c.requests[0]?.header('authorization'), lastKey === null ? undefined : `Bearer ${lastKey}`);
+  assert.equal(c.requests[0]?.header('x-api-key'), undefined);
+  assert.equal(b.requests[0]?.header('authorization'), undefined);
+  for (const [mock, name] of [
+    [a, 'a'],
+    [b, 'b'],
+    [c, 'c'],
+  ] as const) {
+    assert.equal(mock.requests[0]?.header('host'), `127.0.0.1:${mock.port}`, `host of ${name}`);
+  }
+}
+
 function head(lines: readonly string[]): string {
-  return ['POST /v1/chat/completions HTTP/1.1', 'host: gateway', `authorization: Bearer ${token}`, 'content-type: application/json', ...lines, '', ''].join('\r\n');
+  return [
+    'POST /v1/chat/completions HTTP/1.1',
+    'host: gateway',
+    `authorization: Bearer ${token}`,
+    'content-type: application/json',
+    ...lines,
+    '',
+    '',
+  ].join('\r\n');
 }
 
 function chat(lines: readonly string[]) {
@@ -339,7 +393,11 @@ function chat(lines: readonly string[]) {
 }
 
 function wire(request: MockRequest): string {
-  return [`${request.method} ${request.path}`, ...request.headers.map(([name, value]) => `${name}: ${value}`), request.rawBody.toString()].join('\n');
+  return [
+    `${request.method} ${request.path}`,
+    ...request.headers.map(([name, value]) => `${name}: ${value}`),
+    request.rawBody.toString(),
+  ].join('\n');
 }
 
 /** The backend saw neither the forged value nor, for what is not ours, the header. */

@@ -178,7 +178,7 @@ test('endpoints, routes and listener change without a restart', async () => {
   await until(async () => {
     const [clusters, dump] = [await envoy.admin('/clusters'), await envoy.admin('/config_dump')];
     return (
-      clusters.includes('127.0.0.2:9') && clusters.includes('new::') && dump.includes('"per_try_idle_timeout": "7s"')
+      clusters.includes('127.0.0.2:9') && clusters.includes('new::') && dump.includes('"per_try_idle_timeout": "8s"')
     );
   });
   for (const name of ['update_rejected', 'update_failure']) {

@@ -134,7 +134,11 @@ export async function startGateway({ config, workers = 1, files = {} }: GatewayO
 }
 
 /** Counters of Envoy that say that it and we misunderstood each other. */
-const MUST_BE_ZERO = /rejected_header_mutations|spurious_msgs_received|clear_route_cache_ignored|retry_or_shadow_abandoned|message_timeouts/;
+const MUST_BE_ZERO =
+  /rejected_header_mutations|spurious_msgs_received|clear_route_cache_ignored|retry_or_shadow_abandoned|message_timeouts/;
+
+/** Envoy counts it for our own stream whenever a body is larger than what it would buffer to open the stream elsewhere. */
+const OWN_STREAM = /^cluster\.tokenlat-ext-proc\.retry_or_shadow_abandoned$/;
 
 async function assertSound({
   stores,
@@ -146,7 +150,7 @@ async function assertSound({
   assert.equal(await stores.ledger.open(), 0, 'open reservations are left');
   assert.deepEqual(fatal, [], 'a part died');
   const stats = await envoyStats(MUST_BE_ZERO.source);
-  assert.deepEqual(Object.entries(stats).filter(([, value]) => value !== 0), [], 'Envoy counted a misunderstanding');
+  assert.deepEqual(Object.entries(stats).filter(([name, value]) => value !== 0 && !OWN_STREAM.test(name)), [], 'Envoy counted a misunderstanding');
   assert.doesNotMatch(envoyLog(), /envoy bug|assert failure|\[critical\]/i);
 }
 

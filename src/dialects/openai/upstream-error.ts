@@ -85,18 +85,32 @@ function codeOfType(type: string | null): ErrorCode {
   return 'upstream_error';
 }
 
+/** Parts of a list of details that are told. */
+const MAX_DETAILS = 5;
+
 /** Reads the shapes in use: OpenAI's, Anthropic's, `{"error": "…"}`, vLLM's flat one and FastAPI's `detail`. */
 function tell(json: { readonly [key: string]: Json } | null): Told {
   if (json === null) return { message: null, type: null, param: null, openAi: false };
   const inner = json['error'];
   const from = isRecord(inner) ? inner : json;
-  const text = from['message'] ?? (typeof inner === 'string' ? inner : json['detail']);
+  const text = from['message'] ?? (typeof inner === 'string' ? inner : detailText(json['detail']));
   return {
     message: typeof text === 'string' && text !== '' ? text.slice(0, MAX_MESSAGE) : null,
     type: isRecord(inner) || json['object'] === 'error' ? name(from['type']) : null,
     param: name(from['param']),
     openAi: isRecord(inner) && typeof inner['message'] === 'string',
   };
+}
+
+/** FastAPI's word on a request that does not validate: `[{loc: ['body', 'n'], msg: 'too large'}, …]`. */
+function detailText(detail: Json | undefined): Json | undefined {
+  if (!Array.isArray(detail)) return detail;
+  const parts = detail.slice(0, MAX_DETAILS).map((item) => {
+    if (!isRecord(item) || typeof item['msg'] !== 'string') return '';
+    const where = Array.isArray(item['loc']) ? item['loc'].filter((step) => step !== 'body').join('.') : '';
+    return where === '' ? item['msg'] : `${where}: ${item['msg']}`;
+  });
+  return parts.filter((part) => part !== '').join('; ');
 }
 
 function name(value: Json | undefined): string | null {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { ChatRequest } from '../../core/chat-request.ts';
 import type { RequestContext } from '../../core/context.ts';
 import type { BackendDialect, DecodeContext } from '../../core/dialect.ts';

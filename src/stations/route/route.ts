@@ -115,7 +115,7 @@ function fitting({ request }: RouteContext, ranked: readonly Candidate[]): Decis
   if (first !== undefined) return [first, ...rest];
   if (ranked.length === 0) {
     const message = `No backend of '${shown(request.model)}' serves the endpoint '${request.endpoint}'.`;
-    throw new GatewayError('no_candidate', message, { param: 'model' });
+    throw new GatewayError('unsupported_endpoint', message, { param: 'model' });
   }
   const param = request.endpoint === 'chat' ? 'messages' : request.endpoint === 'embeddings' ? 'input' : 'prompt';
   throw new GatewayError(

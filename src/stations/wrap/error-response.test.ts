@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { ClientDialect } from '../../core/dialect.ts';
 import { type ErrorCode, ERRORS, GatewayError } from '../../core/error.ts';
 import { errorHeaders, errorResponse } from './error-response.ts';

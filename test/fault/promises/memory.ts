@@ -19,8 +19,8 @@ export async function slowReaders({ streams, mebibytes }: { readonly streams: nu
     const envoyBefore = rssOf(rig.envoyPid);
     const tokens = Math.ceil((mebibytes * MIB) / BYTES_A_PIECE);
     const sockets = Array.from({ length: streams }, (_, index) => deafClient(rig, `deaf-${index}`, tokens));
-    const peak = await peakRss(rig, 4000);
-    const sent = [...rig.upstream.served].filter(([id]) => id.startsWith('deaf')).reduce((sum, [, one]) => sum + one.completionTokens, 0);
+    const peak = await peakRss(rig, 60_000, standsStill(rig));
+    const sent = piecesSent(rig);
     const others = await Promise.all(Array.from({ length: 20 }, (_, index) => rig.client.send({ id: `beside-${index}` })));
     for (const socket of sockets) socket.destroy();
     return [
@@ -38,6 +38,22 @@ export async function slowReaders({ streams, mebibytes }: { readonly streams: nu
   } finally {
     await rig.stop();
   }
+}
+
+function piecesSent(rig: Rig): number {
+  return [...rig.upstream.served].filter(([id]) => id.startsWith('deaf')).reduce((sum, [, one]) => sum + one.completionTokens, 0);
+}
+
+/** True once the upstream has got rid of nothing more for two seconds. */
+function standsStill(rig: Rig): () => boolean {
+  let last = 0;
+  let since = performance.now();
+  return () => {
+    const sent = piecesSent(rig);
+    if (sent !== last) since = performance.now();
+    last = sent;
+    return performance.now() - since > 2000;
+  };
 }
 
 /** P03: many large requests at once stay within six times what was sent. */

@@ -1,17 +1,13 @@
-import { createLog } from '../telemetry/log.ts';
 import { guardProcess } from './guard-process.ts';
 import { load } from './load.ts';
+import { openLog } from './open-log.ts';
 import { startWorker, type Worker } from './worker.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 /** Entry of a worker process: `worker-main CONFIG INDEX RUNDIR [LOGFILE]`, with a channel to the primary. */
 async function main([path = '', index = '', runDir = '', logFile = '']: readonly string[]): Promise<void> {
   const loaded = load(path);
-  const log = createLog({
-    level: loaded.snapshot.telemetry.logLevel,
-    base: { worker: Number(index) },
-    ...(logFile === '' ? {} : { destination: logFile }),
-  });
+  const log = openLog(loaded.snapshot, { file: logFile, worker: Number(index) });
   const worker = await startWorker({ loaded, index: Number(index), runDir, log });
   const leave = once(worker);
   guardProcess(log, leave);

@@ -26,7 +26,10 @@ models: [{name: m, deployments: [{backend: b}]}]
 function poolOf(count: number, config = path) {
   const logged: string[] = [];
   const log: Log = { debug() {}, info() {}, warn() {}, error: (message) => logged.push(message) };
-  return { logged, pool: new WorkerPool({ path: config, count, runDir: dir, log, logFile: join(dir, 'workers.log') }) };
+  return {
+    logged,
+    pool: new WorkerPool({ path: config, count, drainMs: 1000, runDir: dir, log, logFile: join(dir, 'workers.log') }),
+  };
 }
 
 /** The child of ours that runs as this worker. */

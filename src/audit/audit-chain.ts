@@ -224,10 +224,9 @@ class AuditChain implements AuditLog {
     this.#start = { from: 1, base: head };
     const event = recovered.length > 0 || problem !== null ? 'recovery' : 'start';
     const facts = writeFacts({ event, after: after === null ? null : { ...after }, recovered, problem, pid: process.pid });
-    const state = { chain, seq: 0, head };
+    this.#queue.putFirst({ kind: 'system', time, facts });
     this.#segment = this.#newSegment(chain, 1);
-    this.#batch = chainOn(state, null, 0, [{ kind: 'system', time, facts, bytes: 0 }]);
-    return state;
+    return { chain, seq: 0, head };
   }
 
   async #mend(): Promise<void> {

@@ -60,6 +60,12 @@ export class EntryQueue {
     return true;
   }
 
+  /** Goes in front of all others, bound or not: there is one such entry in a queue's life. */
+  putFirst(entry: Omit<QueuedEntry, 'bytes'>): void {
+    this.#entries.unshift({ ...entry, bytes: OVERHEAD });
+    this.#bytes += OVERHEAD;
+  }
+
   /** Takes entries of about `maxBytes`, at least one where there is any. */
   take(maxBytes: number): readonly QueuedEntry[] {
     if (this.#entries.length === 0) this.#tellGap();

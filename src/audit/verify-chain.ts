@@ -75,6 +75,7 @@ class ChainWalk {
   #segment = 0;
   #summary: SegmentSummary | null = null;
   #tail = 0;
+  #faultsBefore = 0;
   #records = 0;
   #first: WalkedChain['first'] = null;
   #last: WalkedChain['last'] = null;
@@ -95,6 +96,7 @@ class ChainWalk {
     this.#segment = segment;
     this.#summary = null;
     this.#tail = 0;
+    this.#faultsBefore = this.#findings.faults;
   }
 
   take(piece: Piece): void {
@@ -131,7 +133,8 @@ class ChainWalk {
       else this.#findings.fault('altered', message, this.#at());
     }
     const summary = this.#summary;
-    if (index === null || summary === null) return;
+    // Where something is wrong with the segment, the index has its reason to differ.
+    if (index === null || summary === null || this.#findings.faults > this.#faultsBefore) return;
     const same = (Object.keys(summary) as (keyof SegmentSummary)[]).every((key) => summary[key] === index[key]);
     if (!same) this.#findings.fault('wrong_index', 'the index does not tell what the segment holds', this.#at());
   }

@@ -102,7 +102,7 @@ test('a backend that is not in the plan gets nothing', async () => {
 test('a try that comes after the end gets nothing', async () => {
   const { attempt, closing } = open({ over: true });
   const opened = await attempt('a').onRequestHead(headOf());
-  assert.equal(opened.kind === 'respond' && opened.response.status, 500);
+  assert.equal(opened.kind === 'respond' && opened.response.status, 503);
   assert.equal(closing.attempts.count, 0);
 });
 
@@ -239,4 +239,14 @@ test('open tries are counted', async () => {
   one.close();
   two.close();
   assert.equal(streams.attempt, 0);
+});
+
+test('tries are numbered by the proxy: one that comes after a later one gets nothing and changes nothing', async () => {
+  const { attempt, closing } = open();
+  const counted = (count: string) => headOf([['x-envoy-attempt-count', count]]);
+  const second = await attempt('b').onRequestHead(counted('2'));
+  assert.equal(second.kind, 'replace');
+  const late = await attempt('a').onRequestHead(counted('1'));
+  assert.equal(late.kind === 'respond' && late.response.status, 503);
+  assert.deepEqual([closing.attempts.last, closing.attempts.current?.candidate.deployment.backend.name], [2, 'b']);
 });

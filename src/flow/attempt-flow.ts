@@ -52,7 +52,7 @@ export class AttemptFlow implements AttemptExchange {
 
   readonly onRequestHead = (head: RequestHead): MaybePromise<Opened> => {
     try {
-      const attempt = this.#next();
+      const attempt = this.#next(head);
       this.#attempt = attempt;
       this.#options.owner.closing.attempts.start(attempt);
       const walked = walkAttempt(this.#options.stations, this.#options.owner.context, attempt);
@@ -94,10 +94,13 @@ export class AttemptFlow implements AttemptExchange {
     this.#options.metrics.streams('attempt', -1);
   };
 
-  #next(): Attempt {
+  /** By Envoy's own count: tries that were handed over between workers may arrive out of order. */
+  #next(head: RequestHead): Attempt {
     const { owner, cluster } = this.#options;
-    if (owner.over) throw new GatewayError('internal_error', 'An attempt came after its request had ended.');
-    const number = owner.closing.attempts.count + 1;
+    const { attempts } = owner.closing;
+    const told = Number(head.headers.get('x-envoy-attempt-count') ?? attempts.last + 1);
+    const number = Number.isSafeInteger(told) && told > 0 ? told : attempts.last + 1;
+    if (owner.over || number <= attempts.last) throw new TooLate();
     const planned = owner.plan[Math.min(number, owner.plan.length) - 1];
     if (planned === undefined || planned.deployment.backend.name !== cluster) {
       this.#options.metrics.anomaly('attempt_off_plan');
@@ -138,14 +141,24 @@ export class AttemptFlow implements AttemptExchange {
 
   /** Nothing was sent yet and Envoy will not try again: the client gets our error. */
   #refuse(reason: unknown): Opened {
-    const error = GatewayError.from(reason);
     const { owner, log, refusal } = this.#options;
+    if (reason instanceof TooLate) {
+      // Nobody waits for this try any more: neither it nor what becomes of it is told.
+      const gone = new GatewayError('upstream_unreachable', 'This try came too late.');
+      return { kind: 'respond', response: refusal(owner.context, gone, owner.closing) };
+    }
+    const error = GatewayError.from(reason);
     if (error.code === 'internal_error') {
       log.error('an attempt could not be made', { request_id: owner.context.id, error: asError(error.cause ?? error) });
     }
     owner.onRefused(error);
     return { kind: 'respond', response: refusal(owner.context, error, owner.closing) };
   }
+}
+
+/** A try whose request has ended, or has gone on to a later try. */
+class TooLate extends Error {
+  override readonly name = 'TooLate';
 }
 
 function asError(value: unknown): Error {

@@ -31,8 +31,14 @@ export class AttemptLog {
     this.#clock = clock;
   }
 
+  /** Tries that Envoy has made, as far as it told. */
   get count(): number {
-    return this.#entries.length;
+    return this.last;
+  }
+
+  /** Number of the latest try; 0 before the first. */
+  get last(): number {
+    return this.#entries.at(-1)?.attempt.number ?? 0;
   }
 
   get current(): Attempt | null {

@@ -403,7 +403,7 @@ test('a try that comes after the end gets nothing', async () => {
   const { flow } = await forwarded(made, { stream: true });
   flow.shutDown();
   const opened = await flow.attempt('a').onRequestHead(headOf());
-  assert.equal(opened.kind === 'respond' && opened.response.status, 500);
+  assert.equal(opened.kind === 'respond' && opened.response.status, 503);
 });
 
 test('a configuration that changes meanwhile is for the next request', async () => {

@@ -124,14 +124,13 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
     const began = performance.now();
     ctx.request = this.#options.client.parse(ctx.head, this.#body.whole());
     ctx.trail.note('adapt', microsSince(began), 'parsed', `${ctx.request.promptTokens} prompt tokens estimated`);
-    const walked = walkRequest(this.#options.stations, ctx);
+    const walked = walkRequest(this.#options.stations, ctx, this.#keepRouteTime);
     return isPromise(walked) ? walked.then((response) => this.#decided(response)) : this.#decided(walked);
   }
 
   #decided(response: LocalResponse | null): RequestReply {
     if (response !== null) return this.#respond(response);
     if (this.#over) return HOLD;
-    this.#keepRouteTime();
     const ctx = this.#context() as RequestContext;
     const plan = planOf(ctx, this.#options.placementOf(ctx));
     this.#plan = plan;
@@ -140,18 +139,19 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
   }
 
   /** A route may allow less time than its request came with. */
-  #keepRouteTime(): void {
+  readonly #keepRouteTime = (): void => {
     const ctx = this.#context();
     const allowed = ctx.decision?.route.timeoutMs ?? null;
     if (allowed === null || ctx.startedAt + allowed >= ctx.deadline) return;
     ctx.deadline = ctx.startedAt + allowed;
     this.#alarm.set(ctx.deadline - this.#options.clock.now(), this.#onDeadline);
-  }
+  };
 
   // ── attempts ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** A try begins, as Envoy says by opening its stream. */
   attempt(cluster: string): AttemptFlow {
+    this.#refused = null;
     return new AttemptFlow({ ...this.#options, owner: this, cluster });
   }
 
@@ -293,7 +293,6 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
     const subject = this.#ctx ?? { head: this.#head, config: this.#config };
     const response = this.#options.refusal(subject, error, this.#closing);
     this.#end({ kind: 'failed', error });
-    this.#over = true;
     return { kind: 'respond', response };
   }
 

@@ -77,14 +77,20 @@ export function walkHead(stations: readonly AnyStation[], ctx: GrowingContext): 
   return walk(stations, ctx, ({ head }) => (head === undefined ? null : () => head(ctx)));
 }
 
-/** The body has come and is understood: every `run`, then every `place`. */
-export function walkRequest(stations: readonly AnyStation[], ctx: GrowingContext): MaybePromise<WalkResult> {
+/** The body has come and is understood: every `run`, then, when it is `decided` who may serve, every `place`. */
+export function walkRequest(
+  stations: readonly AnyStation[],
+  ctx: GrowingContext,
+  decided: () => void = () => {},
+): MaybePromise<WalkResult> {
   const whole = ctx as RequestContext;
   const ran = walk(stations, ctx, ({ run }) => (run === undefined ? null : () => run(whole)));
-  const placeAll = (): MaybePromise<WalkResult> =>
-    walk(stations, ctx, ({ place }) => (place === undefined ? null : () => place(whole)));
-  if (isPromise(ran)) return ran.then((response) => response ?? placeAll());
-  return ran ?? placeAll();
+  const placeAll = (response: WalkResult): MaybePromise<WalkResult> => {
+    if (response !== null) return response;
+    decided();
+    return walk(stations, ctx, ({ place }) => (place === undefined ? null : () => place(whole)));
+  };
+  return isPromise(ran) ? ran.then(placeAll) : placeAll(ran);
 }
 
 /** One try begins. */

@@ -44,7 +44,7 @@ test('an uncaught fault in a server alone: it settles and ends with 1', async (t
   await sleep(300);
   process.kill(rig.server.pid(), 'SIGUSR2');
   assert.equal((await stream).complete, true);
-  assert.equal(await rig.server.term(), 1);
+  assert.equal(await rig.server.ended(), 1);
   assert.match(rig.server.log(), /uncaught exception/);
   assert.notEqual(await untilSettled(rig, 1000), null, 'open reservations');
 });

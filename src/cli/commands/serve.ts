@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { followEnvoyFiles } from '../../app/follow-envoy-files.ts';
 import { load } from '../../app/load.ts';
+import { openLog } from '../../app/open-log.ts';
 import { serve } from '../../app/serve.ts';
-import { createLog } from '../../telemetry/log.ts';
 import { untilStopped } from '../until-stopped.ts';
 
 interface ServeFlags {
@@ -21,7 +21,7 @@ export function serveCommand(): Command {
     .option('--envoy-dir <folder>', "write Envoy's configuration there and keep it up to date")
     .action(async ({ config, state, envoyDir }: ServeFlags) => {
       const loaded = load(config);
-      const log = createLog({ level: loaded.snapshot.telemetry.logLevel });
+      const log = openLog(loaded.snapshot);
       for (const warning of loaded.warnings)
         log.warn('configuration', { path: warning.path, problem: warning.message });
       await untilStopped(log, async () => {

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { load } from '../../app/load.ts';
+import { openLog } from '../../app/open-log.ts';
 import { up } from '../../app/up.ts';
-import { createLog } from '../../telemetry/log.ts';
 import { untilStopped } from '../until-stopped.ts';
 
 /** `tokenlat up`: everything on one machine. */
@@ -12,7 +12,7 @@ export function upCommand(): Command {
     .option('--state <folder>', 'where logs, sockets and data are kept', '.tokenlat')
     .action(async ({ config, state }: { config: string; state: string }) => {
       const { snapshot, warnings } = load(config);
-      const log = createLog({ level: snapshot.telemetry.logLevel });
+      const log = openLog(snapshot);
       for (const warning of warnings) log.warn('configuration', { path: warning.path, problem: warning.message });
       await untilStopped(log, async (onFatal) => {
         const running = await up({ path: config, stateDir: state, log, onFatal });

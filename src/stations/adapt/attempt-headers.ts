@@ -1,14 +1,18 @@
 import type { HeaderPair, RequestHead } from '../../core/http.ts';
 import type { Snapshot } from '../../core/snapshot.ts';
 
-/** What a client sends to us and no model server shall see. */
-const CLIENT_ONLY: readonly string[] = [
+/** Credentials of a client. Envoy may hide them from us and still pass them on, so they are removed unseen. */
+const SECRETS: readonly string[] = [
   'authorization',
   'proxy-authorization',
   'x-api-key',
   'api-key',
   'x-goog-api-key',
   'cookie',
+];
+
+/** What else a client sends to us and no model server shall see. */
+const CLIENT_ONLY: ReadonlySet<string> = new Set([
   'expect',
   'te',
   'content-encoding',
@@ -21,7 +25,7 @@ const CLIENT_ONLY: readonly string[] = [
   'x-request-timeout-ms',
   'x-session-id',
   'x-canary-percentage',
-];
+]);
 
 const PRIVATE_PREFIXES: readonly string[] = ['x-tokenlat-', 'x-envoy-', 'x-forwarded-', 'x-real-'];
 
@@ -43,10 +47,10 @@ function backendHeaderNames(config: Snapshot): readonly string[] {
  * Envoy keeps what attempt 1 changed when it tries again.
  */
 export function headersToRemove(config: Snapshot, head: RequestHead, set: readonly HeaderPair[]): readonly string[] {
-  const remove = new Set(CLIENT_ONLY);
+  const remove = new Set(SECRETS);
   for (const name of backendHeaderNames(config)) remove.add(name);
   for (const [name] of head.headers) {
-    if (PRIVATE_PREFIXES.some((prefix) => name.startsWith(prefix))) remove.add(name);
+    if (CLIENT_ONLY.has(name) || PRIVATE_PREFIXES.some((prefix) => name.startsWith(prefix))) remove.add(name);
   }
   for (const [name] of set) remove.delete(name);
   return [...remove];

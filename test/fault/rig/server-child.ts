@@ -44,6 +44,8 @@ export interface ServerChild {
   readonly kill: () => Promise<void>;
   /** SIGTERM; its exit code, or its signal. */
   readonly term: () => Promise<number | NodeJS.Signals | null>;
+  /** Its exit code, or its signal, once it ends by itself. */
+  readonly ended: () => Promise<number | NodeJS.Signals | null>;
   /** Its worker processes, when it has any. */
   readonly workers: () => readonly number[];
   readonly log: () => string;
@@ -105,6 +107,7 @@ export function serverChild({ config, state, opsPort, logFile, env = {} }: Serve
       child?.kill('SIGTERM');
       return gone;
     },
+    ended: () => gone,
     workers,
     log: () => readFileSync(logFile, 'utf8'),
     rss: () => [pid(), ...workers()].reduce((sum, one) => sum + rssOf(one), 0),

@@ -1,0 +1,75 @@
+/**
+ * `npm run chaos`: the promises about faults at full size, on real Envoy and Redis. Prints one line a promise and ends with
+ * 0 when all are kept. Words choose promises by a part of their name (`server`, `redis`, `drain`, …).
+ */
+import { attemptsElsewhere } from '../../test/fault/promises/handoff.ts';
+import { keepsDeadlines } from '../../test/fault/promises/deadlines.ts';
+import { drainAlone, rollingRestarts } from '../../test/fault/promises/drain.ts';
+import { killServer } from '../../test/fault/promises/kill-server.ts';
+import { killWorker } from '../../test/fault/promises/kill-worker.ts';
+import { manyLargeRequests, slowReaders } from '../../test/fault/promises/memory.ts';
+import { killRedis, pauseRedis, tellsDurability } from '../../test/fault/promises/redis.ts';
+import type { Verdict } from '../../test/fault/rig/verdict.ts';
+
+interface Run {
+  readonly name: string;
+  readonly run: () => Promise<readonly Verdict[]>;
+}
+
+/** What is promised on a machine that does nothing else. */
+const QUIET = { refusalMs: 25, slackMs: 50 } as const;
+
+const began = performance.now();
+const RUNS: readonly Run[] = [
+  { name: 'server-kills-charge', run: () => killServer({ kills: 150, onCrash: 'charge', say }) },
+  { name: 'server-kills-release', run: () => killServer({ kills: 50, onCrash: 'release', say }) },
+  { name: 'worker-kills', run: () => killWorker({ kills: 20 }) },
+  { name: 'rolling-restarts', run: () => rollingRestarts({ restarts: 20 }) },
+  { name: 'drain-alone', run: drainAlone },
+  { name: 'redis-kills', run: () => killRedis({ kills: 30, say }) },
+  { name: 'redis-durability', run: tellsDurability },
+  ...(['pause', 'kill'] as const).flatMap((how) =>
+    (['deny', 'allow'] as const).map((rule) => ({
+      name: `redis-away-${how}-${rule}`,
+      run: () => pauseRedis({ how, rule, seconds: 30, refusalMs: QUIET.refusalMs }),
+    })),
+  ),
+  { name: 'deadlines', run: () => keepsDeadlines({ slackMs: QUIET.slackMs }) },
+  { name: 'memory-slow-readers', run: () => slowReaders({ streams: 10, mebibytes: 200 }) },
+  { name: 'memory-large-requests', run: () => manyLargeRequests({ requests: 200 }) },
+  { name: 'handoff', run: attemptsElsewhere },
+];
+
+const words = process.argv.slice(2);
+const chosen = RUNS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+if (chosen.length === 0) {
+  process.stderr.write(`chaos: no such promise; there are ${RUNS.map(({ name }) => name).join(', ')}\n`);
+  process.exit(2);
+}
+
+let broken = 0;
+let kept = 0;
+for (const [index, { name, run }] of chosen.entries()) {
+  say(`${name} (${index + 1} of ${chosen.length})`);
+  for (const { promise, isKept, figures } of await attempt(name, run)) {
+    if (isKept) kept += 1;
+    else broken += 1;
+    process.stdout.write(`${isKept ? 'kept  ' : 'BROKEN'} ${promise}: ${figures}\n`);
+  }
+}
+process.stdout.write(`${JSON.stringify({ ok: broken === 0, kept, broken, seconds: Math.round((performance.now() - began) / 1000) })}\n`);
+process.exit(broken === 0 ? 0 : 1);
+
+/** A run that cannot even be made is a promise that is not kept. */
+async function attempt(name: string, run: Run['run']): Promise<readonly Verdict[]> {
+  try {
+    return await run();
+  } catch (reason) {
+    return [{ promise: name, isKept: false, figures: reason instanceof Error ? (reason.stack ?? reason.message) : String(reason) }];
+  }
+}
+
+/** Progress, for people. */
+function say(line: string): void {
+  process.stderr.write(`[${Math.round((performance.now() - began) / 1000)} s] ${line}\n`);
+}

@@ -1,0 +1,14 @@
+import { systemClock } from '../core/ports/clock.ts';
+import type { Log, Metrics } from '../core/ports/telemetry.ts';
+import type { Snapshot } from '../core/snapshot.ts';
+import { createMemoryStores } from '../store/memory/memory-stores.ts';
+import { createRedisStores } from '../store/redis/redis-stores.ts';
+import type { Stores } from '../store/stores.ts';
+import { localRedis } from './local-redis.ts';
+
+/** The stores that a configuration asks for: Redis, the one that `tokenlat up` started, or this process's memory. */
+export function openStores(config: Snapshot, log: Log, metrics: Metrics): Stores {
+  const redis = config.redis ?? localRedis();
+  if (redis === null) return createMemoryStores({ clock: systemClock, ledger: config.ledger });
+  return createRedisStores({ redis, ledger: config.ledger, log, metrics });
+}

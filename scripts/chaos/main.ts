@@ -57,7 +57,9 @@ for (const [index, { name, run }] of chosen.entries()) {
     process.stdout.write(`${isKept ? 'kept  ' : 'BROKEN'} ${promise}: ${figures}\n`);
   }
 }
-process.stdout.write(`${JSON.stringify({ ok: broken === 0, kept, broken, seconds: Math.round((performance.now() - began) / 1000) })}\n`);
+process.stdout.write(
+  `${JSON.stringify({ ok: broken === 0, kept, broken, seconds: Math.round((performance.now() - began) / 1000) })}\n`,
+);
 process.exit(broken === 0 ? 0 : 1);
 
 /** A run that cannot even be made is a promise that is not kept. */
@@ -65,7 +67,13 @@ async function attempt(name: string, run: Run['run']): Promise<readonly Verdict[
   try {
     return await run();
   } catch (reason) {
-    return [{ promise: name, isKept: false, figures: reason instanceof Error ? (reason.stack ?? reason.message) : String(reason) }];
+    return [
+      {
+        promise: name,
+        isKept: false,
+        figures: reason instanceof Error ? (reason.stack ?? reason.message) : String(reason),
+      },
+    ];
   }
 }
 

@@ -30,14 +30,18 @@ export async function demoRequests(demo: Demo): Promise<readonly DemoResult[]> {
   await run('plain chat', plain('demo-chat'), served('demo-openai'));
   await run('streamed chat, OpenAI backend', streamed('demo-chat'), served('demo-openai'));
   await run('streamed chat, vLLM /generate backend', streamed('demo-llama'), served('demo-vllm'));
-  await run('a model that the token may not use', plain('demo-secret'), (answer) => answer.includes('model_not_allowed'));
+  await run('a model that the token may not use', plain('demo-secret'), (answer) =>
+    answer.includes('model_not_allowed'),
+  );
   await run('the first backend is down', plain('demo-resilient'), served('demo-vllm'));
   return results;
 }
 
 function plain(model: string): Run {
   return async (client) => {
-    const { data, response } = await client.chat.completions.create({ model, messages: QUESTION, max_tokens: 40 }).withResponse();
+    const { data, response } = await client.chat.completions
+      .create({ model, messages: QUESTION, max_tokens: 40 })
+      .withResponse();
     return { answer: data.choices[0]?.message.content ?? '', headers: response.headers };
   };
 }

@@ -30,7 +30,9 @@ try {
     });
   }
   const left = await demo.stop();
-  process.stdout.write(`${JSON.stringify({ ok: ok && left === 0, requests: results.length, started_ms: startedMs, open_reservations: left })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ ok: ok && left === 0, requests: results.length, started_ms: startedMs, open_reservations: left })}\n`,
+  );
   process.exitCode = ok && left === 0 ? 0 : 1;
 } catch (reason) {
   process.stderr.write(`demo: ${reason instanceof Error ? reason.message : String(reason)}\n`);

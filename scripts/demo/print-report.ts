@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { printable as word } from '../../src/cli/printable.ts';
 import type { DemoResult } from './demo-requests.ts';
 
 interface Recorded {
@@ -18,16 +19,19 @@ export function printReport({ title, ok, answer, headers, trace }: DemoResult): 
   const attempts = (event['attempts'] ?? []) as readonly Recorded[];
   if (attempts.length > 0) {
     lines.push(
-      `     attempts   ${attempts.map((attempt) => `${attempt['backend']} (${attempt['outcome']})`).join(' → ')}`,
-      `     tokens     ${usage['prompt_tokens']} prompt + ${usage['completion_tokens']} completion, cost ${event['cost']} ${event['currency']}`,
+      `     attempts   ${attempts.map((attempt) => `${word(attempt['backend'])} (${word(attempt['outcome'])})`).join(' → ')}`,
+      `     tokens     ${word(usage['prompt_tokens'])} prompt + ${word(usage['completion_tokens'])} completion, cost ${word(event['cost'])} ${word(event['currency'])}`,
     );
   }
   const left = headers?.get('x-ratelimit-remaining-tokens');
-  if (left !== null && left !== undefined) lines.push(`     left       ${left} tokens, ${headers?.get('x-ratelimit-remaining-requests')} requests this minute`);
+  if (left !== null && left !== undefined)
+    lines.push(
+      `     left       ${left} tokens, ${headers?.get('x-ratelimit-remaining-requests')} requests this minute`,
+    );
   process.stdout.write(`${lines.join('\n')}\n\n`);
 }
 
 function stations(event: Recorded): string {
   const records = (event['stations'] ?? []) as readonly Recorded[];
-  return records.map((record) => `${record['station']} ${record['micros']} µs`).join(' · ');
+  return records.map((record) => `${word(record['station'])} ${word(record['micros'])} µs`).join(' · ');
 }

@@ -48,7 +48,13 @@ export async function startDemo(say: (line: string) => void): Promise<Demo> {
   return {
     url: running.url,
     ops: `http://127.0.0.1:${ops}`,
-    token: developmentToken(snapshot, { subject: 'demo-user', tenant: 'demo-team', models: MODELS, quotaDaily: '1000000', ttl: '8h' }),
+    token: developmentToken(snapshot, {
+      subject: 'demo-user',
+      tenant: 'demo-team',
+      models: MODELS,
+      quotaDaily: '1000000',
+      ttl: '8h',
+    }),
     async trace(requestId) {
       let found: RequestTrace | undefined;
       await waitUntil(

@@ -24,10 +24,16 @@ export async function startLocalRedis(dir: string, onExit: (reason: string) => v
   const child = await startChild({
     name: 'Redis',
     command,
-    args: [
-      ...['--port', '0', '--unixsocket', socket, '--unixsocketperm', '700', '--dir', dir],
-      ...['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', '', '--maxmemory-policy', 'noeviction'],
-    ],
+    args: Object.entries({
+      port: '0',
+      unixsocket: socket,
+      unixsocketperm: '700',
+      dir,
+      appendonly: 'yes',
+      appendfsync: 'everysec',
+      save: '',
+      'maxmemory-policy': 'noeviction',
+    }).flatMap(([option, value]) => [`--${option}`, value]),
     logFile: join(dir, 'redis.log'),
     stopMs: 5000,
     onExit: (reason) => {

@@ -1,7 +1,8 @@
-/** Control characters and direction marks, which would let a name from outside rewrite the terminal. */
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+/** Control characters (Cc), line and direction marks, which would let a name from outside rewrite the terminal. */
+const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-/** Any value as one line that is safe to print. */
+/** Any value as one line that is safe to print; an object as JSON. */
 export function printable(value: unknown): string {
-  return String(value ?? '').replace(UNSAFE, '?');
+  const text = typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value);
+  return text.replace(UNSAFE, '?');
 }

@@ -1,4 +1,5 @@
 import type { BackendDialect, ClientDialect } from '../core/dialect.ts';
+import { createAnthropicBackend } from './anthropic/dialect.ts';
 import { createOpenAiBackend, createOpenAiClient, type OpenAiClientOptions } from './openai/dialect.ts';
 import { createVllmGenerate, type VllmGenerateOptions } from './vllm-generate/dialect.ts';
 
@@ -17,7 +18,7 @@ export interface Dialects {
 /** The registry: one line a dialect, nothing registers itself. */
 export function createDialects(options: DialectOptions): Dialects {
   const clients = [createOpenAiClient(options.openai)];
-  const backends = [createOpenAiBackend(), createVllmGenerate(options.vllmGenerate)];
+  const backends = [createOpenAiBackend(), createVllmGenerate(options.vllmGenerate), createAnthropicBackend()];
   return {
     clients: new Map(clients.map((dialect) => [dialect.name, dialect])),
     backends: new Map(backends.map((dialect) => [dialect.name, dialect])),

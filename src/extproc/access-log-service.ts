@@ -45,7 +45,7 @@ export function createAccessLogHandler(onUpstreamCut: (id: string) => void): {
     },
     close() {
       closed = true;
-      for (const finish of [...open.values()]) finish();
+      for (const finish of open.values()) finish();
     },
   };
 }

@@ -176,7 +176,7 @@ async function shutDown(server: Server, open: ReadonlySet<ProcessCall>, deadline
         cut = open.size;
         server.forceShutdown();
         // grpc-js tells a call of its end only when the socket does, and the process may be gone by then.
-        for (const call of [...open]) call.destroy();
+        for (const call of open) call.destroy();
         resolve();
       }, deadlineMs);
     }),

@@ -25,7 +25,7 @@ function stationOf(name: StationName, how: How, calls: string[]): AnyStation {
     if (how === 'respond later') return Promise.resolve({ respond: RESPONSE });
     return how === 'async' ? Promise.resolve(step) : step;
   };
-  return { name, run } as AnyStation;
+  return { name, run };
 }
 
 test('stations that answer at once are passed in one turn', () => {

@@ -216,6 +216,17 @@ const STREAM: readonly Row[] = [
     soloTries: 1,
   },
   {
+    // Nothing that means something was said: another candidate may still say it.
+    name: 'a role, then an error',
+    answer: streamAnswer({
+      words: 0,
+      thenInstead: [event({ error: { message: 'no', type: 'server_error', param: null, code: 'boom' } })],
+    }),
+    solo: told(0, 'boom'),
+    pair: served('b'),
+    soloTries: 1,
+  },
+  {
     name: 'reset after 3 words',
     answer: streamAnswer({ words: 3, thenInstead: [{ abort: true }] }),
     solo: broken(3),

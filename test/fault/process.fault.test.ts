@@ -20,20 +20,32 @@ test('an uncaught fault in a worker: it settles, goes, and another takes its pla
   const before = rig.server.workers();
   assert.equal(before.length, 2);
   const [victim = 0] = before;
-  const streams = Array.from({ length: 6 }, (_, index) => rig.client.send({ id: `open-${index}`, stream: true, tokens: 20, delayMs: 50 }));
+  const streams = Array.from({ length: 6 }, (_, index) =>
+    rig.client.send({ id: `open-${index}`, stream: true, tokens: 20, delayMs: 50 }),
+  );
   await sleep(300);
   process.kill(victim, 'SIGUSR2');
-  const isReplaced = await waitUntil(() => rig.server.workers().length === 2 && !rig.server.workers().includes(victim), { timeoutMs: 10_000 });
+  const isReplaced = await waitUntil(
+    () => rig.server.workers().length === 2 && !rig.server.workers().includes(victim),
+    { timeoutMs: 10_000 },
+  );
   assert.ok(isReplaced, 'no other worker came');
   const shots = await Promise.all(streams);
-  assert.deepEqual(shots.filter(({ complete }) => !complete).map(({ id }) => id), [], 'streams under way end well');
+  assert.deepEqual(
+    shots.filter(({ complete }) => !complete).map(({ id }) => id),
+    [],
+    'streams under way end well',
+  );
   assert.match(rig.server.log(), /uncaught exception/);
   assert.match(rig.server.log(), /boom/);
   assert.match(rig.server.log(), /worker ended, starting another/);
   assert.ok(await waitUntil(async () => (await fetch(`${rig.server.ops}/readyz`)).ok, { timeoutMs: 5000 }));
   await sleep(2500);
   const after = await Promise.all(Array.from({ length: 20 }, (_, index) => rig.client.send({ id: `after-${index}` })));
-  assert.deepEqual(after.filter(({ complete }) => !complete).map(({ body }) => body), []);
+  assert.deepEqual(
+    after.filter(({ complete }) => !complete).map(({ body }) => body),
+    [],
+  );
   assert.notEqual(await untilSettled(rig, 3000), null, 'open reservations');
   assert.equal(await rig.server.term(), 0);
 });

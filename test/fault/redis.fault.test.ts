@@ -15,7 +15,11 @@ test('a Redis without an append-only file is told', async () => {
   assertKept(await tellsDurability());
 });
 
-for (const [how, rule] of [['pause', 'deny'], ['kill', 'deny'], ['pause', 'allow']] as const) {
+for (const [how, rule] of [
+  ['pause', 'deny'],
+  ['kill', 'deny'],
+  ['pause', 'allow'],
+] as const) {
   test(`Redis away for 10 s: ${how}, ${rule}`, async (t) => {
     const verdicts = await pauseRedis({ how, rule, seconds: 10, refusalMs: REFUSAL_MS });
     for (const { promise, figures } of verdicts) t.diagnostic(`${promise}: ${figures}`);

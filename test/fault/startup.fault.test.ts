@@ -21,7 +21,9 @@ function configFile(part: object = {}): string {
     version: 1,
     listen: { address: '127.0.0.1', port: listen, admin_port: admin },
     server: { socket_dir: join(dir, 's'), ops: { address: '127.0.0.1', port: ops } },
-    auth: { issuers: [{ issuer: 'i', algorithms: ['HS256'], secret: 'a-shared-secret-of-the-tests-0123456789abcdef' }] },
+    auth: {
+      issuers: [{ issuer: 'i', algorithms: ['HS256'], secret: 'a-shared-secret-of-the-tests-0123456789abcdef' }],
+    },
     backends: [{ name: 'b', dialect: 'openai', endpoints: [{ url: `http://127.0.0.1:${nobody}/v1` }] }],
     models: [{ name: 'm', deployments: [{ backend: 'b' }] }],
   };
@@ -75,7 +77,13 @@ for (const workers of [1, 2]) {
     });
     await first.start();
     try {
-      const ended = await runTokenlat(['serve', '-c', configFile({ server: server(ops) }), '--state', join(dir, `second-${workers}`)]);
+      const ended = await runTokenlat([
+        'serve',
+        '-c',
+        configFile({ server: server(ops) }),
+        '--state',
+        join(dir, `second-${workers}`),
+      ]);
       assertOneLine(ended, /another process listens on .*worker-\d\.sock/);
       assert.ok((await fetch(`${first.ops}/readyz`)).ok, 'the first one is unharmed');
     } finally {
@@ -86,17 +94,26 @@ for (const workers of [1, 2]) {
 
 test('up: no Envoy on the path', async () => {
   const env = { PATH: '/nonexistent', TOKENLAT_ENVOY_BIN: '', ENVOY_BIN: '' };
-  assertOneLine(await runTokenlat(['up', '-c', configFile(), '--state', join(dir, 'state')], { env }), /no Envoy: set ENVOY_BIN/);
+  assertOneLine(
+    await runTokenlat(['up', '-c', configFile(), '--state', join(dir, 'state')], { env }),
+    /no Envoy: set ENVOY_BIN/,
+  );
 });
 
 test('up: what should be Envoy is none', async () => {
   const env = { TOKENLAT_ENVOY_BIN: '/nonexistent/envoy' };
-  assertOneLine(await runTokenlat(['up', '-c', configFile(), '--state', join(dir, 'state')], { env }), /\/nonexistent\/envoy/);
+  assertOneLine(
+    await runTokenlat(['up', '-c', configFile(), '--state', join(dir, 'state')], { env }),
+    /\/nonexistent\/envoy/,
+  );
 });
 
 test('up: no Redis program and none configured', async () => {
   const env = { PATH: '/nonexistent', TOKENLAT_REDIS_BIN: '' };
-  assertOneLine(await runTokenlat(['up', '-c', configFile(), '--state', join(dir, 'state')], { env }), /no Redis: set redis\.url/);
+  assertOneLine(
+    await runTokenlat(['up', '-c', configFile(), '--state', join(dir, 'state')], { env }),
+    /no Redis: set redis\.url/,
+  );
 });
 
 test('trace: Redis does not answer', async () => {

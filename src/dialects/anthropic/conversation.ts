@@ -58,7 +58,12 @@ export function conversationOf(request: ChatRequest): Conversation {
     if (role === 'system') system.push(...contentBlocks(content, TEXT, `${param}.content`));
     else if (role === 'user') add(turns, 'user', contentBlocks(content, TEXT_AND_MEDIA, `${param}.content`));
     else if (role === 'tool') add(turns, 'user', [toolResult(message, param)]);
-    else add(turns, 'assistant', assistantBlocks(message, () => sources()[at], param));
+    else
+      add(
+        turns,
+        'assistant',
+        assistantBlocks(message, () => sources()[at], param),
+      );
   }
   if (turns.length === 0) throw unsupported('messages', 'it needs a message that is not an instruction');
   return {

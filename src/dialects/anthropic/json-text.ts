@@ -1,4 +1,5 @@
 import type { Json } from '../../core/json.ts';
+import { applyEdits } from '../../lib/json-span/apply-edits.ts';
 import { elementSpans, memberSpans } from '../../lib/json-span/find-span.ts';
 import type { ByteSpan } from '../../lib/json-span/scan-json.ts';
 
@@ -22,6 +23,13 @@ export function arrayText(elements: readonly JsonText[]): JsonText {
 /** A value whose bytes nobody wrote before us, or hold no number. */
 export function valueText(value: Json): JsonText {
   return JSON.stringify(value);
+}
+
+/** The text of an object with one member more; the member must not be there yet. */
+export function withMember(object: JsonText, key: string, value: JsonText): JsonText {
+  const bytes = Buffer.from(object);
+  const edit = { kind: 'insert', object: { start: 0, end: bytes.length }, key, json: Buffer.from(value) } as const;
+  return applyEdits(bytes, [edit]).toString('utf8');
 }
 
 /**

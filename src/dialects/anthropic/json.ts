@@ -17,3 +17,9 @@ export function isArray(value: Json | undefined): value is readonly Json[] {
 export function own(object: JsonObject, name: string): Json {
   return Object.hasOwn(object, name) ? (object[name] ?? null) : null;
 }
+
+/** An object's own member where it is a string; else the empty one. */
+export function textOf(object: JsonObject, name: string): string {
+  const value = own(object, name);
+  return typeof value === 'string' ? value : '';
+}

@@ -19,7 +19,8 @@ export function readAnthropicOptions(raw: Raw): AnthropicOptions {
   if (known !== undefined) return known;
   for (const name of Object.keys(raw)) if (name !== 'version') throw wrong(name, 'is not an option of anthropic');
   const version = raw['version'] ?? DEFAULT_VERSION;
-  if (typeof version !== 'string' || !VERSION.test(version)) throw wrong('version', 'must be a date such as 2023-06-01');
+  if (typeof version !== 'string' || !VERSION.test(version))
+    throw wrong('version', 'must be a date such as 2023-06-01');
   const options: AnthropicOptions = { version };
   checked.set(raw, options);
   return options;

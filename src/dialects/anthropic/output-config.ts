@@ -1,7 +1,6 @@
 import type { ChatRequest } from '../../core/chat-request.ts';
-import { applyEdits } from '../../lib/json-span/apply-edits.ts';
 import { isObject, own } from './json.ts';
-import { JsonSource, type JsonText, objectText } from './json-text.ts';
+import { JsonSource, type JsonText, objectText, withMember } from './json-text.ts';
 import { invalid, unsupported } from './refuse.ts';
 
 /** Said to the model for `json_object`: there is no mode without a schema. */
@@ -67,10 +66,9 @@ function schemaFormat({ json, raw, spans }: ChatRequest): JsonText {
   const schema = isObject(wrapper) ? own(wrapper, 'schema') : null;
   const span = spans.get(FORMAT);
   const source =
-    span === undefined
-      ? undefined
-      : new JsonSource(raw, span).members().get('json_schema')?.members().get('schema');
-  if (!isObject(wrapper) || !isObject(schema) || source === undefined) throw invalid(`${param}.schema`, 'a JSON schema');
+    span === undefined ? undefined : new JsonSource(raw, span).members().get('json_schema')?.members().get('schema');
+  if (!isObject(wrapper) || !isObject(schema) || source === undefined)
+    throw invalid(`${param}.schema`, 'a JSON schema');
   const description = own(wrapper, 'description');
   if (description !== null && typeof description !== 'string') throw invalid(`${param}.description`, 'a string');
   const text =
@@ -78,11 +76,4 @@ function schemaFormat({ json, raw, spans }: ChatRequest): JsonText {
       ? source.text
       : withMember(source.text, 'description', JSON.stringify(description));
   return objectText({ type: '"json_schema"', schema: text });
-}
-
-/** The text of an object with one member more; the member must not be there yet. */
-export function withMember(object: JsonText, key: string, value: JsonText): JsonText {
-  const bytes = Buffer.from(object);
-  const edit = { kind: 'insert', object: { start: 0, end: bytes.length }, key, json: Buffer.from(value) } as const;
-  return applyEdits(bytes, [edit]).toString('utf8');
 }

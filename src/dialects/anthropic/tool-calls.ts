@@ -21,7 +21,8 @@ function callBlock(call: Json, param: string): JsonText {
   const type = own(call, 'type');
   if (type !== null && type !== 'function') throw unsupported(`${param}.type`, 'calls are of functions here');
   for (const name of Object.keys(call)) {
-    if (!CALL_MEMBERS.has(name) && own(call, name) !== null) throw unsupported(`${param}.${name}`, 'it is not known here');
+    if (!CALL_MEMBERS.has(name) && own(call, name) !== null)
+      throw unsupported(`${param}.${name}`, 'it is not known here');
   }
   const id = own(call, 'id');
   const fn = own(call, 'function');

@@ -2,8 +2,7 @@ import type { ChatRequest } from '../../core/chat-request.ts';
 import type { Json } from '../../core/json.ts';
 import { cacheControl } from './cache-control.ts';
 import { isArray, isObject, type JsonObject, own } from './json.ts';
-import { JsonSource, type JsonText, objectText, valueText } from './json-text.ts';
-import { withMember } from './output-config.ts';
+import { JsonSource, type JsonText, objectText, valueText, withMember } from './json-text.ts';
 import { invalid, unsupported } from './refuse.ts';
 
 const NO_ARGUMENTS: JsonText = '{"type":"object","properties":{}}';

@@ -20,7 +20,11 @@ export interface Books {
   readonly expired: number;
 }
 
-export async function balance(rig: Rig, shots: readonly Shot[], onCrash: 'charge' | 'release' = 'charge'): Promise<Books> {
+export async function balance(
+  rig: Rig,
+  shots: readonly Shot[],
+  onCrash: 'charge' | 'release' = 'charge',
+): Promise<Books> {
   const entries = sumUp(await rig.ledger());
   const served = [...rig.upstream.served];
   const total = [...entries.values()].reduce((sum, { tokens }) => sum + tokens, 0);

@@ -27,7 +27,11 @@ export async function keepsDeadlines({ slackMs }: DeadlineOptions): Promise<read
       auth: {
         issuers: [
           { issuer: ISSUER, audience: 'gateway', algorithms: ['ES256'], jwks },
-          { issuer: 'https://issuer.test', algorithms: ['HS256'], secret: 'a-shared-secret-of-the-tests-0123456789abcdef' },
+          {
+            issuer: 'https://issuer.test',
+            algorithms: ['HS256'],
+            secret: 'a-shared-secret-of-the-tests-0123456789abcdef',
+          },
         ],
       },
     },
@@ -49,10 +53,27 @@ export async function keepsDeadlines({ slackMs }: DeadlineOptions): Promise<read
     rig.upstream.hang = false;
     const after = await many(rig.client.send, 'after', {});
     return [
-      await judge(rig, 'P07 key server silent', noKeys, { status: 503, code: 'identity_provider_unavailable', deadlineMs: JWKS_MS, slackMs }),
-      await judge(rig, 'P07 upstream silent', hung, { status: 504, code: 'upstream_timeout', deadlineMs: REQUEST_MS, slackMs }),
-      await judge(rig, 'P07 upstream silent, streams', hungStreams, { status: 504, code: 'upstream_timeout', deadlineMs: REQUEST_MS, slackMs }),
-      verdict('P07 afterwards all is well', [exactly('not complete', after.filter(({ complete }) => !complete).length, 0)]),
+      await judge(rig, 'P07 key server silent', noKeys, {
+        status: 503,
+        code: 'identity_provider_unavailable',
+        deadlineMs: JWKS_MS,
+        slackMs,
+      }),
+      await judge(rig, 'P07 upstream silent', hung, {
+        status: 504,
+        code: 'upstream_timeout',
+        deadlineMs: REQUEST_MS,
+        slackMs,
+      }),
+      await judge(rig, 'P07 upstream silent, streams', hungStreams, {
+        status: 504,
+        code: 'upstream_timeout',
+        deadlineMs: REQUEST_MS,
+        slackMs,
+      }),
+      verdict('P07 afterwards all is well', [
+        exactly('not complete', after.filter(({ complete }) => !complete).length, 0),
+      ]),
     ];
   } finally {
     await rig.stop();
@@ -60,7 +81,11 @@ export async function keepsDeadlines({ slackMs }: DeadlineOptions): Promise<read
   }
 }
 
-async function many(send: (order: Order) => Promise<Shot>, name: string, order: Omit<Order, 'id'>): Promise<readonly Shot[]> {
+async function many(
+  send: (order: Order) => Promise<Shot>,
+  name: string,
+  order: Omit<Order, 'id'>,
+): Promise<readonly Shot[]> {
   return Promise.all(Array.from({ length: 20 }, (_, index) => send({ id: `${name}-${index}`, ...order })));
 }
 
@@ -68,7 +93,12 @@ async function judge(
   rig: Rig,
   promise: string,
   shots: readonly Shot[],
-  { status, code, deadlineMs, slackMs }: { readonly status: number; readonly code: string; readonly deadlineMs: number; readonly slackMs: number },
+  {
+    status,
+    code,
+    deadlineMs,
+    slackMs,
+  }: { readonly status: number; readonly code: string; readonly deadlineMs: number; readonly slackMs: number },
 ): Promise<Verdict> {
   const odd = shots.filter((shot) => shot.status !== status || shot.code !== code);
   const [one] = odd;

@@ -26,7 +26,8 @@ export async function attemptsElsewhere(): Promise<readonly Verdict[]> {
       ],
     }),
     // Without affinity half of all tries go astray.
-    edit: (files) => files.set('clusters.yaml', (files.get('clusters.yaml') ?? '').replaceAll('RING_HASH', 'ROUND_ROBIN')),
+    edit: (files) =>
+      files.set('clusters.yaml', (files.get('clusters.yaml') ?? '').replaceAll('RING_HASH', 'ROUND_ROBIN')),
   });
   try {
     const kinds = [
@@ -37,7 +38,11 @@ export async function attemptsElsewhere(): Promise<readonly Verdict[]> {
     ];
     const shots: Shot[] = [];
     for (const { name, order } of kinds) {
-      shots.push(...(await Promise.all(Array.from({ length: EACH }, (_, index) => rig.client.send({ id: `${name}-${index}`, ...order })))));
+      shots.push(
+        ...(await Promise.all(
+          Array.from({ length: EACH }, (_, index) => rig.client.send({ id: `${name}-${index}`, ...order })),
+        )),
+      );
     }
     const settled = await untilSettled(rig, 3000);
     const failed = shots.filter(({ complete }) => !complete);
@@ -47,7 +52,11 @@ export async function attemptsElsewhere(): Promise<readonly Verdict[]> {
         told('requests', shots.length),
         exactly('failed', failed.length, 0),
         ...(one === undefined ? [] : [told('such as', describe(one))]),
-        atLeast('handed over', await rig.metric('tokenlat_anomalies_total{kind="attempt_elsewhere"}'), shots.length / 8),
+        atLeast(
+          'handed over',
+          await rig.metric('tokenlat_anomalies_total{kind="attempt_elsewhere"}'),
+          shots.length / 8,
+        ),
         exactly('unknown', await rig.metric('tokenlat_anomalies_total{kind="unknown_attempt"}'), 0),
         exactly('upstream requests without our verdict', rig.upstream.unjudged(), 0),
         exactly('open reservations', settled === null ? await rig.stores.ledger.open() : 0, 0),

@@ -49,7 +49,9 @@ export async function killServer({ kills, onCrash, say = () => {} }: KillServerO
         exactly('open reservations after a lease', settledMs === null ? await rig.stores.ledger.open() : 0, 0),
         told('gone after ms', settledMs ?? 'never'),
         ...books.figures,
-        onCrash === 'charge' ? atLeast('leases that ran out, each one event', books.expired, 1) : exactly('expired and charged', books.expired, 0),
+        onCrash === 'charge'
+          ? atLeast('leases that ran out, each one event', books.expired, 1)
+          : exactly('expired and charged', books.expired, 0),
       ]),
     ];
   } finally {
@@ -92,7 +94,10 @@ function failsClosed(
     exactly('hung', hung.length, 0),
     told('refused', refused.length),
     told('streams cut', cut.length),
-    { ...exactly('refusals of another form', odd.length, 0), ...(first === undefined ? {} : { text: `${odd.length} refusals of another form, such as ${describe(first)}` }) },
+    {
+      ...exactly('refusals of another form', odd.length, 0),
+      ...(first === undefined ? {} : { text: `${odd.length} refusals of another form, such as ${describe(first)}` }),
+    },
     exactly('failures outside an outage', unrelated.length, 0),
     atMost('recovery p50', quantile(recoveries, 0.5), 2000, ' ms'),
     atMost('recovery worst', Math.max(...recoveries), 2000, ' ms'),

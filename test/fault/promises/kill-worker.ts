@@ -24,7 +24,9 @@ export async function killWorker({ kills }: { readonly kills: number }): Promise
       if (pids.length !== 2 || victim === undefined) throw new Error(`${pids.length} workers`);
       process.kill(victim, 'SIGKILL');
       killed.push(performance.now());
-      await waitUntil(async () => server.workers().length === 2 && !server.workers().includes(victim), { timeoutMs: 5000 });
+      await waitUntil(async () => server.workers().length === 2 && !server.workers().includes(victim), {
+        timeoutMs: 5000,
+      });
       await waitUntil(async () => (await fetch(`${server.ops}/readyz`)).ok, { timeoutMs: 5000 });
       back.push(performance.now() - (killed.at(-1) ?? 0));
       await sleep(2500);
@@ -38,8 +40,10 @@ export async function killWorker({ kills }: { readonly kills: number }): Promise
 
 function judge(shots: readonly Shot[], killed: readonly number[], back: readonly number[], unjudged: number): Verdict {
   const failed = shots.filter(({ complete }) => !complete);
-  const sinceKill = (shot: Shot): number => shot.startedAt - (killed.findLast((at) => at <= shot.startedAt) ?? Infinity);
-  const wasUnderWay = ({ startedAt, ms }: Shot): boolean => killed.some((at) => at >= startedAt - 5 && at <= startedAt + ms);
+  const sinceKill = (shot: Shot): number =>
+    shot.startedAt - (killed.findLast((at) => at <= shot.startedAt) ?? Infinity);
+  const wasUnderWay = ({ startedAt, ms }: Shot): boolean =>
+    killed.some((at) => at >= startedAt - 5 && at <= startedAt + ms);
   const after = failed.filter((shot) => !wasUnderWay(shot));
   const late = after.filter((shot) => sinceKill(shot) > GRACE_MS);
   const [first] = late;

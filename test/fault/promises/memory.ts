@@ -11,7 +11,13 @@ const MIB = 1024 * 1024;
 const BYTES_A_PIECE = 5150;
 
 /** P04: clients that do not read cost themselves, and not the server's memory. */
-export async function slowReaders({ streams, mebibytes }: { readonly streams: number; readonly mebibytes: number }): Promise<readonly Verdict[]> {
+export async function slowReaders({
+  streams,
+  mebibytes,
+}: {
+  readonly streams: number;
+  readonly mebibytes: number;
+}): Promise<readonly Verdict[]> {
   const rig = await startRig();
   try {
     await warmUp(rig);
@@ -21,7 +27,9 @@ export async function slowReaders({ streams, mebibytes }: { readonly streams: nu
     const sockets = Array.from({ length: streams }, (_, index) => deafClient(rig, `deaf-${index}`, tokens));
     const peak = await peakRss(rig, 60_000, standsStill(rig));
     const sent = piecesSent(rig);
-    const others = await Promise.all(Array.from({ length: 20 }, (_, index) => rig.client.send({ id: `beside-${index}` })));
+    const others = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => rig.client.send({ id: `beside-${index}` })),
+    );
     for (const socket of sockets) socket.destroy();
     return [
       verdict('P04 a slow peer costs only itself', [
@@ -41,7 +49,9 @@ export async function slowReaders({ streams, mebibytes }: { readonly streams: nu
 }
 
 function piecesSent(rig: Rig): number {
-  return [...rig.upstream.served].filter(([id]) => id.startsWith('deaf')).reduce((sum, [, one]) => sum + one.completionTokens, 0);
+  return [...rig.upstream.served]
+    .filter(([id]) => id.startsWith('deaf'))
+    .reduce((sum, [, one]) => sum + one.completionTokens, 0);
 }
 
 /** True once the upstream has got rid of nothing more for two seconds. */
@@ -67,7 +77,9 @@ export async function manyLargeRequests({ requests }: { readonly requests: numbe
     const before = serverRss(rig);
     const padding = 'lorem '.repeat(Math.floor(MIB / 6));
     let isOver = false;
-    const shots = Promise.all(Array.from({ length: requests }, (_, index) => rig.client.send({ id: `large-${index}`, padding }))).finally(() => {
+    const shots = Promise.all(
+      Array.from({ length: requests }, (_, index) => rig.client.send({ id: `large-${index}`, padding })),
+    ).finally(() => {
       isOver = true;
     });
     const peak = await peakRss(rig, 60_000, () => isOver);
@@ -87,7 +99,11 @@ export async function manyLargeRequests({ requests }: { readonly requests: numbe
 
 async function warmUp(rig: Rig): Promise<void> {
   for (let round = 0; round < 5; round += 1) {
-    await Promise.all(Array.from({ length: 40 }, (_, index) => rig.client.send({ id: `warm-${round}-${index}`, stream: index % 2 === 0 })));
+    await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        rig.client.send({ id: `warm-${round}-${index}`, stream: index % 2 === 0 }),
+      ),
+    );
   }
 }
 

@@ -79,7 +79,12 @@ const OPENING_MS = 1000;
 export async function pauseRedis({ rule, how, seconds, refusalMs }: PauseOptions): Promise<readonly Verdict[]> {
   const rig = await startRig({ config: { ledger: { lease: '60s', on_crash: 'charge', on_store_error: rule } } });
   try {
-    const load = startLoad({ client: rig.client, perSecond: 50, name: how, order: (index) => ({ tokens: 4, delayMs: index % 2 === 0 ? 5 : 100 }) });
+    const load = startLoad({
+      client: rig.client,
+      perSecond: 50,
+      name: how,
+      order: (index) => ({ tokens: 4, delayMs: index % 2 === 0 ? 5 : 100 }),
+    });
     await sleep(1500);
     const from = performance.now();
     if (how === 'pause') rig.redis.pause();
@@ -119,7 +124,13 @@ async function books(rig: Rig, shots: readonly Shot[], rule: 'deny' | 'allow'): 
   return rule === 'deny' ? figures : figures.filter(({ text }) => !text.startsWith('counter'));
 }
 
-function during(shots: readonly Shot[], from: number, to: number, rule: 'deny' | 'allow', refusalMs: number): readonly Figure[] {
+function during(
+  shots: readonly Shot[],
+  from: number,
+  to: number,
+  rule: 'deny' | 'allow',
+  refusalMs: number,
+): readonly Figure[] {
   const first = shots.filter(({ startedAt }) => startedAt >= from && startedAt < from + OPENING_MS);
   const then = shots.filter(({ startedAt }) => startedAt >= from + OPENING_MS && startedAt < to);
   const isByRule = ({ status, code, complete, retryAfter }: Shot): boolean =>
@@ -131,20 +142,36 @@ function during(shots: readonly Shot[], from: number, to: number, rule: 'deny' |
     atMost('slowest until the breaker opened', Math.max(0, ...first.map(({ ms }) => ms)), 1500, ' ms'),
     exactly(`answers not by the rule of ${then.length}`, odd.length, 0),
     ...(one === undefined ? [] : [told('such as', describe(one))]),
-    ...(rule === 'deny' ? [atMost('refusals p50', quantile(times, 0.5), 25, ' ms'), atMost('p99', quantile(times, 0.99), refusalMs, ' ms')] : []),
+    ...(rule === 'deny'
+      ? [
+          atMost('refusals p50', quantile(times, 0.5), 25, ' ms'),
+          atMost('p99', quantile(times, 0.99), refusalMs, ' ms'),
+        ]
+      : []),
   ];
 }
 
 /** Failures while a store is away have one form. */
 function refusals(shots: readonly Shot[]): readonly Figure[] {
-  const odd = shots.filter(({ complete, code, status }) => !complete && !(status === 503 && code === 'store_unavailable'));
+  const odd = shots.filter(
+    ({ complete, code, status }) => !complete && !(status === 503 && code === 'store_unavailable'),
+  );
   const [one] = odd;
-  return [exactly('failures of another form than store_unavailable', odd.length, 0), ...(one === undefined ? [] : [told('such as', describe(one))])];
+  return [
+    exactly('failures of another form than store_unavailable', odd.length, 0),
+    ...(one === undefined ? [] : [told('such as', describe(one))]),
+  ];
 }
 
 async function noTimeouts(rig: Rig): Promise<readonly Figure[]> {
   const stats = Object.values(await rig.envoyStats('message_timeouts'));
-  return [exactly('message_timeouts', stats.reduce((sum, value) => sum + value, 0), 0)];
+  return [
+    exactly(
+      'message_timeouts',
+      stats.reduce((sum, value) => sum + value, 0),
+      0,
+    ),
+  ];
 }
 
 async function firstSuccess(client: Client, name: string): Promise<number> {

@@ -86,14 +86,30 @@ async function answer(ask: Ask, response: http.ServerResponse, served: Map<strin
     completion_tokens: Number(tokens),
     total_tokens: content.split(' ').length + Number(tokens),
   };
-  if (ask.stream === true) await stream({ ask, response, record, tokens: Number(tokens), delayMs: Number(delay), width: Number(width), usage });
+  if (ask.stream === true)
+    await stream({
+      ask,
+      response,
+      record,
+      tokens: Number(tokens),
+      delayMs: Number(delay),
+      width: Number(width),
+      usage,
+    });
   else {
     await sleep(Number(tokens) * Number(delay));
     if (response.destroyed) return;
     record.completionTokens += Number(tokens);
     const text = 'word '.repeat(Number(tokens)).trimEnd();
     const choices = [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }];
-    const body = JSON.stringify({ id: `chatcmpl-${id}`, object: 'chat.completion', created: 1, model: 'm', choices, usage });
+    const body = JSON.stringify({
+      id: `chatcmpl-${id}`,
+      object: 'chat.completion',
+      created: 1,
+      model: 'm',
+      choices,
+      usage,
+    });
     response.writeHead(200, { 'content-type': 'application/json' }).end(body);
   }
   record.whole = true;

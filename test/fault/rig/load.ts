@@ -48,7 +48,16 @@ export function createClient(origin: string, token: string, patienceMs = 60_000)
 }
 
 function send(origin: string, token: string, agent: http.Agent, patienceMs: number, order: Order): Promise<Shot> {
-  const { id, stream = false, tokens = 4, delayMs = 0, model = 'chaos', width = 1, padding = '', maxTokens = tokens } = order;
+  const {
+    id,
+    stream = false,
+    tokens = 4,
+    delayMs = 0,
+    model = 'chaos',
+    width = 1,
+    padding = '',
+    maxTokens = tokens,
+  } = order;
   const messages = [{ role: 'user', content: `${padding}${orderOf(id, tokens, delayMs, width)}` }];
   const body = JSON.stringify({ model, stream, max_tokens: maxTokens, messages });
   const startedAt = performance.now();
@@ -62,7 +71,16 @@ function send(origin: string, token: string, agent: http.Agent, patienceMs: numb
       isOver = true;
       clearTimeout(timer);
       const retryAfter = headers['retry-after'] ?? null;
-      resolve({ id, stream, startedAt, ms: performance.now() - startedAt, status, retryAfter, body: text, ...judge(text, status, stream) });
+      resolve({
+        id,
+        stream,
+        startedAt,
+        ms: performance.now() - startedAt,
+        status,
+        retryAfter,
+        body: text,
+        ...judge(text, status, stream),
+      });
     };
     const request = http.request(`${origin}/v1/chat/completions`, {
       method: 'POST',
@@ -88,9 +106,13 @@ function send(origin: string, token: string, agent: http.Agent, patienceMs: numb
 }
 
 function judge(text: string, status: number, stream: boolean): Pick<Shot, 'complete' | 'code'> {
-  if (stream && status === 200) return { complete: text.endsWith('data: [DONE]\n\n') && !text.includes('"error"'), code: null };
+  if (stream && status === 200)
+    return { complete: text.endsWith('data: [DONE]\n\n') && !text.includes('"error"'), code: null };
   try {
-    const value = JSON.parse(text) as { readonly choices?: readonly unknown[]; readonly error?: Readonly<Record<string, unknown>> };
+    const value = JSON.parse(text) as {
+      readonly choices?: readonly unknown[];
+      readonly error?: Readonly<Record<string, unknown>>;
+    };
     const error = value.error;
     const isOpenAi = typeof error?.['message'] === 'string' && typeof error['type'] === 'string' && 'param' in error;
     return {
@@ -125,13 +147,13 @@ export function startLoad({ client, perSecond, name, order = mixed }: LoadOption
   const began = performance.now();
   let sent = 0;
   let stopped = false;
+  const fire = async (index: number): Promise<void> => {
+    shots.push(await client.send({ id: `${name}-${index}`, ...order(index) }));
+  };
   const tick = (): void => {
     const due = ((performance.now() - began) / 1000) * perSecond;
     for (; sent < due; sent += 1) {
-      const shot = client.send({ id: `${name}-${sent}`, ...order(sent) }).then((done) => {
-        shots.push(done);
-        open.delete(shot);
-      });
+      const shot = fire(sent).finally(() => open.delete(shot));
       open.add(shot);
     }
   };

@@ -91,8 +91,17 @@ async function build(options: RigOptions, stops: (() => unknown)[]): Promise<Omi
     const config = join(dir, `tokenlat-${index}.yaml`);
     const sockets = join(dir, `s${index}`);
     mkdirSync(sockets);
-    writeFileSync(config, configOf(options, { listen, admin, ops: opsPort, sockets, upstream: upstream.port, redis: redis.url, workers }));
-    return serverChild({ config, state: join(dir, `run${index}`), opsPort, logFile: join(dir, `server-${index}.log`), env });
+    writeFileSync(
+      config,
+      configOf(options, { listen, admin, ops: opsPort, sockets, upstream: upstream.port, redis: redis.url, workers }),
+    );
+    return serverChild({
+      config,
+      state: join(dir, `run${index}`),
+      opsPort,
+      logFile: join(dir, `server-${index}.log`),
+      env,
+    });
   });
   stops.push(() => Promise.all(servers.map((server) => server.kill())));
   await Promise.all(servers.map((server) => server.start()));
@@ -136,7 +145,9 @@ async function build(options: RigOptions, stops: (() => unknown)[]): Promise<Omi
     ledger: () => readLedger(stores),
     async counted() {
       const window = { kind: 'calendar', unit: 'day' } as const;
-      const [state] = await stores.quota.peek('acme', [{ scope: 'tenant', unit: 'tokens', window, limit: DAILY_TOKENS }]);
+      const [state] = await stores.quota.peek('acme', [
+        { scope: 'tenant', unit: 'tokens', window, limit: DAILY_TOKENS },
+      ]);
       return DAILY_TOKENS - (state?.remaining ?? DAILY_TOKENS);
     },
     envoyStats: (filter) => envoyStats(admin, filter),
@@ -160,7 +171,13 @@ function configOf({ config = {}, server = {}, commandTimeout = '200ms' }: RigOpt
   return stringify({
     version: 1,
     listen: { address: '127.0.0.1', port: listen, admin_port: admin },
-    server: { workers, socket_dir: sockets, ops: { address: '127.0.0.1', port: ops }, message_timeout: '2s', ...server },
+    server: {
+      workers,
+      socket_dir: sockets,
+      ops: { address: '127.0.0.1', port: ops },
+      message_timeout: '2s',
+      ...server,
+    },
     redis: { url: redis, command_timeout: commandTimeout },
     auth: { issuers: [{ issuer: TEST_ISSUER, algorithms: ['HS256'], secret: TEST_SECRET }] },
     backends: [
@@ -175,7 +192,12 @@ function configOf({ config = {}, server = {}, commandTimeout = '200ms' }: RigOpt
       {
         name: 'chaos',
         deployments: [
-          { backend: 'counting', model: 'm', price: { prompt_per_mtok: 1, completion_per_mtok: 2 }, profile: { context: 100_000_000 } },
+          {
+            backend: 'counting',
+            model: 'm',
+            price: { prompt_per_mtok: 1, completion_per_mtok: 2 },
+            profile: { context: 100_000_000 },
+          },
         ],
       },
     ],
@@ -200,7 +222,7 @@ function withServers(clusters: string, dir: string, count: number): string {
 
 async function readLedger(stores: Stores): Promise<readonly LedgerEvent[]> {
   const events: LedgerEvent[] = [];
-  for (let after: string | null = null; ; ) {
+  for (let after: string | null = null; ;) {
     const part: Awaited<ReturnType<Stores['ledger']['read']>> = await stores.ledger.read('acme', after, 1000);
     events.push(...part.map(({ event }) => event));
     const last = part.at(-1);
@@ -212,7 +234,9 @@ async function readLedger(stores: Stores): Promise<readonly LedgerEvent[]> {
 async function envoyStats(admin: number, filter: string): Promise<Readonly<Record<string, number>>> {
   const response = await fetch(`http://127.0.0.1:${admin}/stats?filter=${encodeURIComponent(filter)}`);
   const lines = (await response.text()).split('\n').filter((line) => /: \d+$/.test(line));
-  return Object.fromEntries(lines.map((line) => [line.slice(0, line.lastIndexOf(':')), Number(line.slice(line.lastIndexOf(':') + 1))]));
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(':')), Number(line.slice(line.lastIndexOf(':') + 1))]),
+  );
 }
 
 /** Sum of the samples whose line begins with `name`. */

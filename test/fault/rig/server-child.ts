@@ -18,7 +18,10 @@ export interface Ended {
 /** Runs `tokenlat` with `args` to its end; kills it after `timeoutMs`. */
 export function runTokenlat(
   args: readonly string[],
-  { env = {}, timeoutMs = 20_000 }: { readonly env?: Readonly<Record<string, string>>; readonly timeoutMs?: number } = {},
+  {
+    env = {},
+    timeoutMs = 20_000,
+  }: { readonly env?: Readonly<Record<string, string>>; readonly timeoutMs?: number } = {},
 ): Promise<Ended> {
   const began = performance.now();
   const child = spawn(process.execPath, [MAIN, ...args], { cwd: ROOT, env: { ...process.env, ...env } });

@@ -44,7 +44,10 @@ export function verdict(promise: string, figures: readonly Figure[]): Verdict {
 /** Fails with the figures of every promise that was not kept. */
 export function assertKept(verdicts: readonly Verdict[]): void {
   const broken = verdicts.filter(({ isKept }) => !isKept);
-  assert.deepEqual(broken.map(({ promise, figures }) => `${promise}: ${figures}`), []);
+  assert.deepEqual(
+    broken.map(({ promise, figures }) => `${promise}: ${figures}`),
+    [],
+  );
 }
 
 function round(value: number): number {

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../core/chat-request.ts';
 import { createDialects as registry, type Dialects as Registered } from '../dialects/index.ts';
 import type { Backend } from '../core/snapshot.ts';
+import { readAnthropicOptions } from '../dialects/anthropic/options.ts';
 import { createVllmGenerate } from '../dialects/vllm-generate/dialect.ts';
 import { readGenerateOptions } from '../dialects/vllm-generate/options.ts';
 import { estimateTokens } from '../lib/token-estimate/estimate-tokens.ts';
@@ -17,14 +18,25 @@ export function createDialects({ templates }: { readonly templates: string | nul
   return {
     ...registered,
     names: [...registered.backends.keys()],
-    supports: (dialect, endpoint) => endpoint !== 'embeddings' || !TEXT_ONLY.has(dialect),
+    supports: (dialect, endpoint) => LACKING[dialect]?.has(endpoint) !== true,
   };
 }
 
 const VLLM_GENERATE = 'vllm-generate';
 
-/** Dialects that have no embeddings. */
-const TEXT_ONLY = new Set([VLLM_GENERATE]);
+const ANTHROPIC = 'anthropic';
+
+/** What a dialect cannot serve. */
+const LACKING: Readonly<Record<string, ReadonlySet<Endpoint>>> = {
+  [VLLM_GENERATE]: new Set<Endpoint>(['embeddings']),
+  [ANTHROPIC]: new Set<Endpoint>(['embeddings', 'completions']),
+};
+
+/** Read a backend's `options`; throw where something is wrong with them. */
+const OPTIONS: Readonly<Record<string, (options: Backend['options']) => unknown>> = {
+  [VLLM_GENERATE]: readGenerateOptions,
+  [ANTHROPIC]: readAnthropicOptions,
+};
 
 /** What `backend.dialect` may say in a configuration. */
 export const DIALECT_NAMES: readonly string[] = createDialects({ templates: null }).names;
@@ -33,9 +45,8 @@ const TEMPLATE_NAMES = createVllmGenerate({ estimateTokens }).templateNames;
 
 /** What is wrong with a backend's `options`, for a configuration check; null when nothing is. */
 export function checkOptions(dialect: string, options: Backend['options']): string | null {
-  if (dialect !== VLLM_GENERATE) return null;
   try {
-    readGenerateOptions(options);
+    OPTIONS[dialect]?.(options);
     return null;
   } catch (reason) {
     const cause = reason instanceof Error && reason.cause instanceof Error ? reason.cause : reason;

@@ -35,9 +35,9 @@ export interface PlanOptions {
   readonly ownRedis?: boolean;
 }
 
-/** Turns a hint into a configuration. Backends of kinds that are not served here are left out. */
+/** Turns a hint into a configuration. */
 export function planOf({ hint }: Report, { policy = null, ownRedis = false }: PlanOptions = {}): CasePlan {
-  const backends = hint.backends.filter(({ kind }) => kind !== 'anthropic');
+  const { backends } = hint;
   const redisIsOwn = ownRedis || hint.limits?.on_redis_error !== undefined;
   const config = {
     backends: backends.map(backendOf),
@@ -63,11 +63,17 @@ function backendOf({ name, kind, version, key }: HintBackend): ConfigPart {
   const options = kind === 'vllm' ? { server: 'vllm', ...(version === undefined ? {} : { version }) } : {};
   return {
     name,
-    dialect: 'openai',
+    dialect: kind === 'anthropic' ? 'anthropic' : 'openai',
     endpoints: [{ url: `@${name}` }],
     options,
-    ...(key === undefined ? {} : { credentials: { header: 'authorization', value: `Bearer ${key}` } }),
+    ...(key === undefined ? {} : { credentials: credentialsOf(kind, key) }),
   };
+}
+
+function credentialsOf(kind: string, key: string): ConfigPart {
+  return kind === 'anthropic'
+    ? { header: 'x-api-key', value: key }
+    : { header: 'authorization', value: `Bearer ${key}` };
 }
 
 function modelsOf(hint: ConfigHint, backends: readonly HintBackend[]): ConfigPart {
@@ -117,6 +123,9 @@ function deploymentOf(backend: HintBackend, { limits, note }: ConfigHint, model?
         }),
     ...(limits?.max_parallel === undefined ? {} : { limits: { concurrency: limits.max_parallel } }),
     ...(note === LONG_PROMPTS ? { profile: { context: 1_000_000 } } : {}),
+    ...(backend.default_max_tokens === undefined
+      ? {}
+      : { profile: { default_max_tokens: backend.default_max_tokens } }),
     // Tokens are always reserved here; next to nothing for the answer comes closest to no reservation.
     ...(limits?.reserve === false ? { profile: { default_max_tokens: 1 } } : {}),
   };

@@ -55,6 +55,7 @@ export interface HintBackend {
   readonly version?: string;
   readonly key?: string;
   readonly price_per_m?: PricePerM;
+  readonly default_max_tokens?: number;
 }
 
 export interface HintLimits {
@@ -124,13 +125,21 @@ export function loadReports(): readonly Report[] {
   return lines.filter((line) => line !== '').map((line) => reportOf(JSON.parse(line) as RawReport));
 }
 
+/** Some reports give two backends one name: the later one is told apart by its kind. */
+function distinct(backends: readonly HintBackend[]): readonly HintBackend[] {
+  return backends.map((backend, at) => {
+    const taken = backends.slice(0, at).some(({ name }) => name === backend.name);
+    return taken ? { ...backend, name: `${backend.name}-${backend.kind}` } : backend;
+  });
+}
+
 /** A case without steps is a case of one step. */
 export function reportOf({ id, symptom, input, expect }: RawReport): Report {
   const { config_hint: hint, steps } = input;
   return {
     id,
     symptom,
-    hint,
+    hint: { ...hint, backends: distinct(hint.backends) },
     steps: (steps ?? [input]).map((step) => ({
       request: { ...whole(input.request), ...(typeof step.request === 'string' ? {} : only(step.request)) },
       upstream: typeof step.upstream === 'string' ? (input.upstream as CaseUpstream) : step.upstream,

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { stringify } from 'yaml';
-import { freePorts } from '../../scripts/demo/free-ports.ts';
+import { quietPorts } from './rig/quiet-ports.ts';
 import { type Ended, runTokenlat, serverChild } from './rig/server-child.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'tl-s-'));
 after(() => rmSync(dir, { recursive: true, force: true }));
 
-const [listen = 0, admin = 0, ops = 0, nobody = 0] = await freePorts(4);
+const [listen = 0, admin = 0, ops = 0, nobody = 0] = await quietPorts(4);
 let files = 0;
 
 function configFile(part: object = {}): string {
@@ -66,7 +66,7 @@ for (const { command, port, key } of [
 
 for (const workers of [1, 2]) {
   test(`serve: another server has the sockets (${workers} workers)`, async () => {
-    const [otherOps = 0] = await freePorts(1);
+    const [otherOps = 0] = await quietPorts(1);
     const sockets = join(dir, `sockets-${workers}`);
     const server = (port: number): object => ({ workers, socket_dir: sockets, ops: { address: '127.0.0.1', port } });
     const first = serverChild({

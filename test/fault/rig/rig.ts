@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { freePorts } from '../../../scripts/demo/free-ports.ts';
+import { quietPorts } from './quiet-ports.ts';
 import { startEnvoy } from '../../../src/app/envoy-process.ts';
 import { load } from '../../../src/app/load.ts';
 import { waitUntil } from '../../../src/app/wait-until.ts';
@@ -82,7 +82,7 @@ async function build(options: RigOptions, stops: (() => unknown)[]): Promise<Omi
     if (process.env['TOKENLAT_KEEP'] === undefined) rmSync(dir, { recursive: true, force: true });
     else process.stderr.write(`kept ${dir}\n`);
   });
-  const [listen = 0, admin = 0, ...ops] = await freePorts(2 + count);
+  const [listen = 0, admin = 0, ...ops] = await quietPorts(2 + count);
   const redis = await startRedis({ appendonly });
   stops.push(() => redis.stop());
   const upstream = await startCountingUpstream(CREDENTIAL);

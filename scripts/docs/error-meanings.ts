@@ -30,6 +30,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   model_not_found: 'No model, alias or route of that name, or it is retired.',
   rate_limit_exceeded: 'A sliding limit is full; `retry-after` and `x-ratelimit-*` say until when.',
   insufficient_quota: "A day's or month's amount is used up.",
+  budget_exceeded: 'A limit on spending is reached, or the budget is used up and the route says `protect: deny`.',
   deployment_saturated: 'Every candidate has all its slots taken and its queue is full, or the wait was too long.',
   no_candidate: 'No route takes the request, or no backend is healthy.',
   store_unavailable: 'Redis does not answer and the route says `on_store_error: deny`.',

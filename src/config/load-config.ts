@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Snapshot } from '../core/snapshot.ts';
+import { checkAdmin } from './check/check-admin.ts';
 import { checkAuth } from './check/check-auth.ts';
 import { checkBackends } from './check/check-backends.ts';
+import { checkBudgets } from './check/check-budgets.ts';
 import { checkModels } from './check/check-models.ts';
 import { checkServer } from './check/check-server.ts';
 import type { ChatTemplates, CheckContext, CheckMatch, CheckOptions } from './check/finding.ts';
@@ -92,7 +94,7 @@ function check(
     problem: (where, message, offset) => problems.push(source.at(where, message, offset)),
     warn: (where, message) => warnings.push(source.at(where, message)),
   };
-  for (const rule of [checkServer, checkAuth, checkTenants, checkBackends, checkModels]) rule(context);
+  for (const rule of [checkServer, checkAuth, checkAdmin, checkTenants, checkBackends, checkModels, checkBudgets]) rule(context);
   return { problems, warnings, terms: checkFilter(context) };
 }
 

@@ -13,4 +13,6 @@ export interface Decision {
   readonly reason: 'model' | 'match' | 'default';
   readonly candidates: readonly [Candidate, ...Candidate[]];
   readonly cached: boolean;
+  /** Why others than usual may serve, as `x-fallback-reason` tells it; null when it is as usual. */
+  readonly fallbackReason: 'budget_exhausted' | null;
 }

@@ -63,6 +63,7 @@ export const ERRORS = {
   // how much
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error', retryable: true, source: 'gateway' },
   insufficient_quota: { status: 429, type: 'insufficient_quota', retryable: false, source: 'gateway' },
+  budget_exceeded: { status: 429, type: 'insufficient_quota', retryable: false, source: 'gateway' },
   deployment_saturated: { status: 503, type: 'server_error', retryable: true, source: 'gateway' },
   no_candidate: gateway(503),
   // what we lean on

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { estimateCost } from './estimate-cost.ts';
 import { costOf, formatMicroUnits, type MicroUnits, microUnits, type Price, pricePerMtok } from './money.ts';
 import type { Usage } from './usage.ts';
 
@@ -114,4 +115,65 @@ test('amounts print with six decimals and read back as they were', () => {
   assert.equal(formatMicroUnits(microUnits(0)), '0.000000');
   assert.equal(formatMicroUnits(microUnits(-1)), '-0.000001');
   assert.equal(formatMicroUnits(microUnits(1_234_567)), '1.234567');
+});
+
+test('tiers begin above their border, for the excess or for the whole (USE-11)', () => {
+  const base = { ...price(3_000_000, 3_000_000, 15_000_000), currency: 'USD' };
+  const above = [{ tokens: 200_000, ...price(6_000_000, 6_000_000, 22_500_000) }];
+  const excess: Price = { ...base, tiers: { mode: 'excess', above } };
+  const whole: Price = { ...base, tiers: { mode: 'whole', above } };
+  const cost = (tariff: Price, prompt: number, completion = 0) => costOf(used({ prompt, completion }), tariff);
+  assert.equal(cost(excess, 300_000), 1_200_000);
+  assert.equal(cost(whole, 300_000), 1_800_000);
+  assert.equal(cost(whole, 200_000), 600_000);
+  assert.equal(cost(excess, 200_000), 600_000);
+  assert.equal(cost(whole, 200_001), 1_200_006);
+  assert.equal(cost(excess, 200_001), 600_006);
+  // The answer costs what the tier of the prompt says, in both modes.
+  assert.equal(cost(excess, 200_000, 1000), 615_000);
+  assert.equal(cost(excess, 200_001, 1000), 622_506);
+  assert.equal(cost(whole, 200_001, 1000), 1_222_506);
+});
+
+test('each kind of token has its price, and without one that of its whole', () => {
+  const tariff: Price = {
+    ...price(1_000_000, 100_000, 2_000_000),
+    cacheWritePerMtok: microUnits(1_250_000),
+    cacheWriteLongPerMtok: microUnits(2_000_000),
+    audioPromptPerMtok: microUnits(40_000_000),
+    imageCompletionPerMtok: microUnits(30_000_000),
+  };
+  const usage = used({
+    prompt: 1000,
+    cached: 100,
+    cacheWrite: 300,
+    cacheWriteLong: 100,
+    audioPrompt: 10,
+    imagePrompt: 50,
+    completion: 500,
+    imageCompletion: 20,
+    reasoning: 400,
+  });
+  assert.equal(costOf(usage, tariff), 10 + 200 * 1.25 + 200 + 400 + 50 + 540 + 600 + 960);
+  assert.equal(
+    costOf(usage, { ...tariff, reasoningPerMtok: microUnits(0) }),
+    10 + 250 + 200 + 400 + 50 + 540 + 600 + 160,
+  );
+});
+
+test('an estimate takes the dearest deployment at the dearest kind and tier within reach', () => {
+  const cheap = { price: price(1_000_000, 0, 1_000_000) };
+  const tiered: Price = {
+    ...price(1_000_000, 500_000, 2_000_000),
+    reasoningPerMtok: microUnits(3_000_000),
+    audioPromptPerMtok: microUnits(50_000_000),
+    tiers: { mode: 'whole', above: [{ tokens: 1000, ...price(4_000_000, 500_000, 8_000_000) }] },
+  };
+  const text = { audio: false, image: false };
+  assert.equal(estimateCost([], 10, 10), 0);
+  assert.equal(estimateCost([cheap, { price: tiered }], 1000, 10, text), 1030);
+  assert.equal(estimateCost([{ price: tiered }, cheap], 1001, 10, text), 4084);
+  assert.equal(estimateCost([{ price: tiered }], 1000, 10), 50_030);
+  for (const odd of [Number.NaN, Infinity]) assert.ok(estimateCost([cheap], odd, 0) > 1_000_000_000_000_000 / 1e6);
+  assert.equal(estimateCost([cheap], -1, -0.5), 0);
 });

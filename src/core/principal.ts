@@ -1,3 +1,4 @@
+import type { LimitRule } from './directory.ts';
 import type { LimitLine } from './limit.ts';
 
 /** Who asks, as a verified credential says. */
@@ -13,6 +14,12 @@ export interface Principal {
   readonly credential: string;
   /** Limits that the credential brings itself (`quota_daily`). */
   readonly limits: readonly LimitLine[];
+  /** Limits of the key alone, as an operator wrote them: some hold for one model only. */
+  readonly limitRules?: readonly LimitRule[];
+  /** The key of the directory that opened; null for any other credential. */
+  readonly keyId: string | null;
+  /** What an operator wrote on that key. */
+  readonly tags: Readonly<Record<string, string>>;
   /** All claims, for expressions. Own keys only, frozen. */
   readonly claims: Readonly<Record<string, unknown>>;
 }

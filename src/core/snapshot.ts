@@ -1,3 +1,4 @@
+import type { CostTier } from './directory.ts';
 import type { HeaderPair } from './http.ts';
 import type { LimitUnit, LimitWindow } from './limit.ts';
 import type { Price } from './money.ts';
@@ -30,7 +31,10 @@ export interface Snapshot {
   readonly filter: Filter;
   readonly responses: Responses;
   readonly ledger: Ledger;
+  readonly budgets: Budgets;
   readonly telemetry: Telemetry;
+  /** The admin API; null = there is none. */
+  readonly admin: Admin | null;
 }
 
 /** Envoy's listener for clients. */
@@ -144,8 +148,11 @@ export interface TenantLimit {
   readonly unit: LimitUnit;
   readonly window: LimitWindow;
   readonly limit: number;
-  /** `tenant`: all of it together. `subject`: each subject on its own. */
-  readonly per: 'tenant' | 'subject';
+  /** `tenant`: all of it together. `subject`: each subject on its own. `line`: all of `businessLine` together. */
+  readonly per: 'tenant' | 'subject' | 'line';
+  readonly businessLine?: string;
+  /** Only for requests for this model; left out for all together. */
+  readonly model?: string;
 }
 
 export interface Tenant {
@@ -212,6 +219,8 @@ export interface Deployment {
   readonly price: Price;
   readonly profile: Profile;
   readonly concurrency: Concurrency | null;
+  /** Its class of cost: which business lines may use it. */
+  readonly costTier: CostTier;
 }
 
 export interface Profile {
@@ -250,7 +259,11 @@ export interface Route {
   readonly fallback: readonly string[];
   readonly onStoreError: OnStoreError;
   readonly timeoutMs: number | null;
+  readonly protect: Protect;
 }
+
+/** What happens to requests of a line whose budget is used up: cheaper candidates only, a refusal, or nothing. */
+export type Protect = 'cheaper' | 'deny' | 'none';
 
 export interface Limits {
   readonly bodyBytes: number;
@@ -301,10 +314,54 @@ export interface Ledger {
   readonly keepMs: number;
   /** For what runs on no named route: a request whose store is gone. */
   readonly onStoreError: OnStoreError;
+  /** IANA name of the zone whose days and months limits, budgets and reports go by. */
+  readonly zone: string;
+}
+
+export interface Budgets {
+  /** Percentages for budgets that name none, ascending. */
+  readonly alertsAt: readonly number[];
+  readonly channels: ReadonlyMap<string, Channel>;
+  /** Where alerts of budgets go whose line names no channel. */
+  readonly defaultChannels: readonly string[];
+}
+
+/** A webhook that takes alerts. */
+export interface Channel {
+  readonly name: string;
+  readonly url: string;
+  /** Key of the signature: raw bytes. */
+  readonly secret: Uint8Array;
+  readonly timeoutMs: number;
+  readonly allowLinkLocal: boolean;
 }
 
 export interface Telemetry {
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error';
   /** Distinct values that one label may take before it says `other`. */
   readonly labelValues: number;
+}
+
+export type AdminRole = 'viewer' | 'operator' | 'admin';
+
+/** A secret that opens the admin API, known by its SHA-256 (hex) only. */
+export interface AdminToken {
+  readonly name: string;
+  readonly sha256: string;
+  readonly role: AdminRole;
+  /** null = for all tenants. */
+  readonly tenant: string | null;
+  /** Unix milliseconds; null = never. */
+  readonly expiresAt: number | null;
+}
+
+/** The admin API's own listener and who may use it. */
+export interface Admin {
+  readonly address: string;
+  readonly port: number;
+  /** Paths of PEM files; `clientCa`: clients must show a certificate that it signed. */
+  readonly tls: { readonly cert: string; readonly key: string; readonly clientCa: string | null } | null;
+  readonly tokens: readonly AdminToken[];
+  /** Tokens of the issuers open it by their scopes; null = they do not. Those of `globalTenants` for all tenants. */
+  readonly oidc: { readonly globalTenants: readonly string[] } | null;
 }

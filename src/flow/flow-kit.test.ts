@@ -182,6 +182,7 @@ export function deploymentOf(backend: string, over: Partial<Deployment> = {}): D
     },
     profile: { p95Ms: 1, quality: 1, context: 1000, defaultMaxTokens: 10 },
     concurrency: null,
+    costTier: 'economy',
     ...over,
   };
 }

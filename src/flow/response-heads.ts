@@ -24,6 +24,8 @@ export function answerHeaders(ctx: GrowingContext, tried: Tried | null): readonl
       ['x-tokenlat-backend', headerValue(attempt.candidate.deployment.backend.name)],
       ['x-tokenlat-attempts', String(tried.attempts.count)],
     );
+    const reason = ctx.decision?.fallbackReason ?? null;
+    if (reason !== null) headers.push(['x-fallback-reason', reason]);
   }
   return headers;
 }

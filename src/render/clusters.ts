@@ -1,4 +1,4 @@
-import { isIpAddress, isLoopback } from '../config/address.ts';
+import { isIpAddress, isLoopback } from '../lib/address/address.ts';
 import { workerAddresses } from '../config/worker-address.ts';
 import type { Backend, Snapshot } from '../core/snapshot.ts';
 import { AFFINITY_HEADER, CONNECTION_BUFFER_BYTES, NO_PLAN_CLUSTER, PROCESSOR_CLUSTER } from './names.ts';

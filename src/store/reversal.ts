@@ -1,4 +1,5 @@
-import type { LedgerEvent } from '../core/ledger-event.ts';
+import { TOKEN_FIELDS } from '../core/ledger-event.ts';
+import type { LedgerEvent, TokenField } from '../core/ledger-event.ts';
 import type { MicroUnits } from '../core/money.ts';
 
 /**
@@ -6,14 +7,12 @@ import type { MicroUnits } from '../core/money.ts';
  * knowing about it. Written before the true events when a settlement comes after its lease was charged.
  */
 export function reversalOf(event: LedgerEvent): LedgerEvent {
-  return {
-    ...event,
-    promptTokens: minus(event.promptTokens),
-    cachedTokens: minus(event.cachedTokens),
-    completionTokens: minus(event.completionTokens),
-    reasoningTokens: minus(event.reasoningTokens),
-    cost: minus(event.cost) as MicroUnits,
-  };
+  const tokens: Partial<Record<TokenField, number>> = {};
+  for (const field of Object.keys(TOKEN_FIELDS) as TokenField[]) {
+    const count = event[field];
+    if (count !== undefined) tokens[field] = minus(count);
+  }
+  return { ...event, ...tokens, cost: minus(event.cost) as MicroUnits };
 }
 
 /** Without a negative zero. */

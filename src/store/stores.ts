@@ -1,4 +1,8 @@
+import type { BudgetStateStore } from '../core/ports/budget-state.ts';
+import type { DirectoryStore } from '../core/ports/directory-store.ts';
+import type { LeaderLease } from '../core/ports/leader.ts';
 import type { LedgerReader, QuotaStore } from '../core/ports/quota-store.ts';
+import type { SpendReader } from '../core/ports/spend-reader.ts';
 import type { TraceStore } from '../core/ports/trace-store.ts';
 
 /** What survives a restart of the store. `aof-unknown`: an append-only file whose fsync rule may not be read. */
@@ -18,6 +22,12 @@ export interface Stores {
   readonly quota: QuotaStore;
   readonly ledger: LedgerReader;
   readonly traces: TraceStore;
+  readonly directory: DirectoryStore;
+  readonly spend: SpendReader;
+  /** What budgets have come to. */
+  readonly budgets: BudgetStateStore;
+  /** Which of all replicas leads. */
+  readonly lease: LeaderLease;
   /** Reads how the store keeps what it acknowledged. Throws `StoreUnavailable`. */
   readonly durability: () => Promise<DurabilityReport>;
   readonly state: () => 'up' | 'down';

@@ -1,4 +1,5 @@
 import type { Amounts, LimitLine } from '../core/limit.ts';
+import { assertZone } from './calendar-period.ts';
 
 /** Throws `RangeError` for what is not a whole number from 0 to 2^53 - 1. */
 export function assertWhole(value: number, name: string): void {
@@ -9,6 +10,7 @@ export function assertWhole(value: number, name: string): void {
 export function assertAmounts(amounts: Amounts): void {
   assertWhole(amounts.requests, 'requests');
   assertWhole(amounts.tokens, 'tokens');
+  assertWhole(amounts.spend ?? 0, 'spend');
 }
 
 /** Throws `RangeError` for a limit or a window that a store could not keep exactly. */
@@ -19,5 +21,6 @@ export function assertLines(lines: readonly LimitLine[]): void {
       assertWhole(window.seconds, 'window');
       if (window.seconds === 0) throw new RangeError('window is empty');
     }
+    if (window.kind === 'calendar' && window.zone !== undefined) assertZone(window.zone);
   }
 }

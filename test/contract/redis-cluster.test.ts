@@ -96,6 +96,49 @@ describe('three nodes (P16)', () => {
     assert.deepEqual(recorded.lines, ['info store is up']);
   });
 
+  test('sums and the directory keep to their slots, and messages cross nodes', async () => {
+    const tenants = Array.from({ length: 12 }, freshTenant);
+    const time = Date.now();
+    const open = [
+      line('requests', { kind: 'concurrent' }, 1),
+      line('spend', { ...DAY, zone: 'Asia/Tokyo' } as never, 9),
+    ];
+    for (const tenant of tenants) {
+      const id = operation();
+      const request = {
+        tenant,
+        lines: open,
+        amounts: { requests: 1, tokens: 1, spend: 1 },
+        leaseMs: 1,
+        onExpiry: null,
+      };
+      assert.equal((await stores.quota.admit({ ...request, operation: operation() })).kind, 'held');
+      await sleep(3);
+      // The place of a lease that is over is free without a sweep.
+      assert.equal((await stores.quota.admit({ ...request, operation: id, leaseMs: 30_000 })).kind, 'held');
+      const events = [event(id, 4, { time, businessLine: 'cluster' })];
+      await stores.quota.settle({ operation: id, tenant, actual: { requests: 1, tokens: 4 }, events });
+      assert.deepEqual(await stores.spend.verify(tenant), []);
+    }
+    const from = Math.floor(time / 3_600_000) * 3_600_000;
+    const rows = await stores.spend.spend({ tenant: null, unit: 'hour', by: ['business_line'], from, to: time + 1 });
+    assert.equal(rows.find(({ keys }) => keys.business_line === 'cluster')?.cost, tenants.length * 8);
+    const heard: string[] = [];
+    const watching = stores.directory.watch((change) => heard.push(change === 'all' ? change : change.id));
+    await sleep(400);
+    for (const tenant of tenants) {
+      const fields = { name: tenant, tier: 'x', limits: [], subjectLimits: [] };
+      assert.equal((await stores.directory.put('tenant', tenant, fields, 0)).kind, 'written');
+    }
+    for (let tries = 0; tries < 200 && heard.at(-1) !== tenants.at(-1); tries += 1) await sleep(5);
+    watching.close();
+    assert.deepEqual(
+      heard.filter((id) => id !== 'all'),
+      tenants,
+    );
+    assert.equal((await stores.directory.list('tenant', { after: null, count: 100 })).length, tenants.length);
+  });
+
   test('a slot that moves to another node is followed', async () => {
     const tenant = freshTenant();
     const id = operation();

@@ -19,17 +19,19 @@ export async function openStores(
     recorded = recorder(),
     clock,
     sources,
+    zone = 'UTC',
   }: {
     readonly commandTimeoutMs?: number;
     readonly readyMs?: number;
     readonly recorded?: Recorded;
     readonly clock?: TestClock;
     readonly sources?: ScriptSources;
+    readonly zone?: string;
   } = {},
 ): Promise<Stores> {
   const stores = createRedisStores({
     redis: { url, sentinel: null, cluster: null, commandTimeoutMs, keyPrefix: 'tl:' },
-    ledger: LEDGER,
+    ledger: { ...LEDGER, zone },
     log: recorded.log,
     metrics: recorded.metrics,
     ...(clock === undefined ? {} : { clock }),
@@ -54,12 +56,12 @@ export interface RedisHarness extends Harness {
   readonly raw: Redis;
 }
 
-export async function openRedisHarness(): Promise<RedisHarness> {
+export async function openRedisHarness(zone = 'UTC'): Promise<RedisHarness> {
   const server = await startRedis();
   const raw = new Redis(server.url);
   const clock = new TestClock();
   const sources = scriptsWithClock();
-  const open = () => openStores(server.url, { clock, sources });
+  const open = () => openStores(server.url, { clock, sources, zone });
   const clients = [await open(), await open(), await open()] as const;
   return {
     name: 'redis',

@@ -16,7 +16,15 @@ const LINES: readonly LimitLine[] = [
   line('tokens', { kind: 'sliding', seconds: SECONDS }, 1000 * SCALE),
   line('tokens', DAY, 1800 * SCALE),
   line('requests', { kind: 'sliding', seconds: SECONDS }, 6),
+  // UTC all the year, but reckoned as a zone.
+  line('spend', { kind: 'calendar', unit: 'day', zone: 'Atlantic/Reykjavik' }, 4000 * SCALE, 'key:k'),
+  line('spend', { kind: 'sliding', seconds: SECONDS }, 3000 * SCALE),
+  line('requests', { kind: 'concurrent' }, 4, 'key:k'),
+  line('tokens', { kind: 'concurrent' }, 1500 * SCALE),
 ];
+const kindOf = (of: number): 'sliding' | 'calendar' | 'concurrent' => LINES[of]!.window.kind;
+/** What a request of so many tokens takes from each line; its true cost is half of what was reserved. */
+const takes = (tokens: bigint, spend: bigint): readonly bigint[] => [tokens, tokens, 1n, spend, spend, 1n, tokens];
 
 /** One charge of one counter: `at` is the second of a window, or the day. */
 interface Charge {
@@ -45,13 +53,14 @@ class Model {
       .reduce((sum, c) => sum + c.amount, 0n);
   }
   counts({ line: of, at }: Charge): boolean {
-    return of === 1 ? at === this.day() : at >= Math.floor(this.now / 1000) - SECONDS;
+    if (kindOf(of) === 'concurrent') return true;
+    return kindOf(of) === 'calendar' ? at === this.day() : at >= Math.floor(this.now / 1000) - SECONDS;
   }
   day(): number {
     return Math.floor(this.now / 86_400_000);
   }
   place(of: number): number {
-    return of === 1 ? this.day() : Math.floor(this.now / 1000);
+    return kindOf(of) === 'calendar' ? this.day() : Math.floor(this.now / 1000);
   }
   charge(of: number, amount: bigint, at = this.place(of)): Charge {
     const charge = { line: of, at, amount };
@@ -60,10 +69,24 @@ class Model {
   }
   replace(held: Held, actual: readonly bigint[]): void {
     for (const charge of held.charges) {
+      if (kindOf(charge.line) === 'concurrent') continue;
       const difference = (actual[charge.line] ?? 0n) - charge.amount;
       // What is given back goes to where it was taken; what comes on top counts now, or on the day of the reservation.
-      if (difference <= 0n || charge.line === 1) charge.amount += difference;
+      if (difference <= 0n || kindOf(charge.line) === 'calendar') charge.amount += difference;
       else this.charge(charge.line, difference);
+    }
+  }
+  /** Gives back its places. */
+  close(held: Held): void {
+    for (const charge of held.charges) if (kindOf(charge.line) === 'concurrent') charge.amount = 0n;
+  }
+  expire(): void {
+    for (const held of this.operations.values()) {
+      if (held.state !== 'held' || held.leaseEnds > this.now) continue;
+      held.state = 'expired';
+      this.close(held);
+      if (held.onExpiry === null) this.replace(held, []);
+      else this.booked += held.onExpiry;
     }
   }
 }
@@ -142,13 +165,13 @@ async function perform(harness: Harness, client: number, tenant: string, id: Ope
   if (one.kind === 'renew') return quota.renew(tenant, id, LEASE);
   if (one.kind === 'settle') {
     const events = [event(id, tokens, { cost: 0 as never })];
-    return quota.settle({ operation: id, tenant, actual: { requests: 1, tokens }, events });
+    return quota.settle({ operation: id, tenant, actual: { requests: 1, tokens, spend: tokens }, events });
   }
   const result = await quota.admit({
     operation: id,
     tenant,
     lines: LINES,
-    amounts: { requests: 1, tokens },
+    amounts: { requests: 1, tokens, spend: tokens * 2 },
     leaseMs: LEASE,
     onExpiry: one.charge ? event(id, tokens, { cost: 0 as never }) : null,
   });
@@ -161,12 +184,15 @@ function expect(model: Model, one: Step): string | boolean {
   const tokens = BigInt(one.amount) * BigInt(SCALE);
   switch (one.kind) {
     case 'admit': {
-      const takes = [tokens, tokens, 1n];
       if (known !== undefined && known.state !== 'settled') return known.answer;
-      const fits = LINES.every((of, i) => model.sum(i) + takes[i]! <= BigInt(of.limit));
+      const wanted = takes(tokens, tokens * 2n);
+      const full = (of: LimitLine, i: number): boolean => model.sum(i) + wanted[i]! > BigInt(of.limit);
+      // A place that is missing may be one that a lease left taken.
+      if (LINES.some((of, i) => kindOf(i) === 'concurrent' && full(of, i))) model.expire();
+      const fits = !LINES.some(full);
       if (known !== undefined)
         return known.answer === 'held' && known.charges.length === 0 ? (fits ? 'held' : 'denied') : known.answer;
-      const charges = fits ? takes.map((amount, i) => model.charge(i, amount)) : [];
+      const charges = fits ? wanted.map((amount, i) => model.charge(i, amount)) : [];
       const answer = fits ? 'held' : 'denied';
       const leaseEnds = model.now + LEASE;
       model.operations.set(one.operation, {
@@ -192,17 +218,13 @@ function expect(model: Model, one: Step): string | boolean {
       }
       const late = known.state === 'expired';
       if (late) model.booked -= known.onExpiry ?? 0n;
-      model.replace(known, [tokens, tokens, 1n]);
+      model.replace(known, takes(tokens, tokens));
+      if (!late) model.close(known);
       known.state = 'settled';
       return late ? 'late' : 'settled';
     }
     case 'sweep':
-      for (const held of model.operations.values()) {
-        if (held.state !== 'held' || held.leaseEnds > model.now) continue;
-        held.state = 'expired';
-        if (held.onExpiry === null) model.replace(held, []);
-        else model.booked += held.onExpiry;
-      }
+      model.expire();
       break;
     case 'wait':
       break;

@@ -1,6 +1,8 @@
 /** The files in `schema/` and `envoy/` that are made from `src/` and `examples/`. `node test/render/generated.ts` writes them. */
 import fs from 'node:fs';
 import path from 'node:path';
+import { renderOpenApi } from '../../src/admin/docs/openapi.ts';
+import { apiRoutes } from '../../src/admin/route-table.ts';
 import { renderJsonSchema } from '../../src/config/json-schema.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { formatProblems } from '../../src/config/problem.ts';
@@ -33,7 +35,10 @@ export function loadExample(name: string): Snapshot {
 
 /** Path below the root -> content. */
 export function generatedFiles(): ReadonlyMap<string, string> {
-  const files = new Map([['schema/tokenlat.schema.json', renderJsonSchema()]]);
+  const files = new Map([
+    ['schema/tokenlat.schema.json', renderJsonSchema()],
+    ['schema/openapi.json', renderOpenApi(apiRoutes)],
+  ]);
   const put = (folder: string, rendered: { readonly files: ReadonlyMap<string, string> }): void => {
     for (const [name, content] of rendered.files) files.set(`envoy/${folder}/${name}`, content);
   };

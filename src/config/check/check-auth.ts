@@ -1,5 +1,5 @@
 import type { ConfigDocument } from '../schema/document.ts';
-import { isLinkLocal, isLoopback } from '../address.ts';
+import { isLinkLocal, isLoopback } from '../../lib/address/address.ts';
 import type { Path } from '../problem.ts';
 import type { CheckContext } from './finding.ts';
 

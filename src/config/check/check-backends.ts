@@ -1,4 +1,4 @@
-import { isLinkLocal } from '../address.ts';
+import { isLinkLocal } from '../../lib/address/address.ts';
 import { endpointOf } from '../endpoint-url.ts';
 import type { Path } from '../problem.ts';
 import { didYouMean } from '../suggest.ts';

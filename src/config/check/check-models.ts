@@ -2,6 +2,7 @@ import type { Path } from '../problem.ts';
 import { didYouMean } from '../suggest.ts';
 import { resolveAlias } from '../compile/resolve-alias.ts';
 import { defaultMaxTokens, modelsOf } from '../compile/compile-models.ts';
+import { checkPrice } from './check-price.ts';
 import type { CheckContext } from './finding.ts';
 
 /** Rules about models, aliases and routes. */
@@ -23,7 +24,7 @@ export function checkModels(context: CheckContext): void {
 }
 
 function checkDeployments(context: CheckContext, model: CheckContext['document']['models'][number], path: Path): void {
-  const { document, problem, warn } = context;
+  const { document, problem } = context;
   const backends = document.backends.map((backend) => backend.name);
   const seen = new Set<string>();
   model.deployments.forEach((deployment, at) => {
@@ -48,8 +49,7 @@ function checkDeployments(context: CheckContext, model: CheckContext['document']
       problem([...where, 'profile', 'max_concurrency'], 'says the same as limits.concurrency: keep one');
     if (profile.context !== undefined && defaultMaxTokens(profile) >= profile.context)
       problem([...where, 'profile', 'default_max_tokens'], 'must be smaller than the context');
-    if (price.cached_per_mtok !== undefined && price.cached_per_mtok > price.prompt_per_mtok)
-      warn([...where, 'price', 'cached_per_mtok'], 'is higher than prompt_per_mtok: cached tokens would cost more');
+    checkPrice(context, price, [...where, 'price']);
   });
 }
 

@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { isLoopback } from '../address.ts';
+import { isLoopback } from '../../lib/address/address.ts';
 import type { Path } from '../problem.ts';
 import { formatDuration } from '../units.ts';
 import { DEFAULT_SOCKET_DIR, workerAddresses } from '../worker-address.ts';

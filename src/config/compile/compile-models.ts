@@ -1,6 +1,8 @@
-import { pricePerMtok } from '../../core/money.ts';
+import type { Price } from '../../core/money.ts';
 import type { Backend, Concurrency, Deployment, Model, Route } from '../../core/snapshot.ts';
 import type { ConfigDocument } from '../schema/document.ts';
+import { compilePrice } from './compile-price.ts';
+import { relativeTier } from './cost-tiers.ts';
 import { resolveAlias } from './resolve-alias.ts';
 
 type ModelEntry = ConfigDocument['models'][number];
@@ -46,12 +48,22 @@ export function compileRoutes(document: ConfigDocument): Route[] {
     fallback: route.fallback.map((name) => target(document, name)),
     onStoreError: route.on_store_error,
     timeoutMs: route.timeout ?? null,
+    protect: route.protect,
   }));
   if (routes.some((route) => route.match === null && route.models.includes('*'))) return routes;
   const { on_store_error: onStoreError } = document.ledger;
   return [
     ...routes,
-    { id: 'default', models: ['*'], match: null, candidates: [], fallback: [], onStoreError, timeoutMs: null },
+    {
+      id: 'default',
+      models: ['*'],
+      match: null,
+      candidates: [],
+      fallback: [],
+      onStoreError,
+      timeoutMs: null,
+      protect: 'cheaper',
+    },
   ];
 }
 
@@ -71,7 +83,7 @@ function compileDeployment(
 ): Deployment {
   const backend = backends.get(entry.backend);
   if (backend === undefined) throw new Error(`unchecked reference to backend ${entry.backend}`);
-  const { price, profile } = entry;
+  const { profile } = entry;
   const shared = document.backends.find((candidate) => candidate.name === entry.backend)?.limits;
   return {
     id: `${model.name}@${backend.name}`,
@@ -80,12 +92,8 @@ function compileDeployment(
     upstreamModel: entry.model ?? model.name,
     weight: entry.weight,
     chatTemplate: entry.chat_template ?? null,
-    price: {
-      currency: price.currency,
-      promptPerMtok: pricePerMtok(price.prompt_per_mtok),
-      cachedPerMtok: pricePerMtok(price.cached_per_mtok ?? price.prompt_per_mtok),
-      completionPerMtok: pricePerMtok(price.completion_per_mtok),
-    },
+    price: compilePrice(entry.price),
+    costTier: entry.cost_tier ?? relativeTier(compilePrice(entry.price), pricesOf(document), Date.now()),
     profile: {
       p95Ms: profile.p95_ms,
       quality: profile.quality,
@@ -94,6 +102,10 @@ function compileDeployment(
     },
     concurrency: compileConcurrency(profile.max_concurrency, entry.limits, shared),
   };
+}
+
+function pricesOf({ models }: ConfigDocument): readonly Price[] {
+  return models.flatMap((model) => model.deployments.map(({ price }) => compilePrice(price)));
 }
 
 /** The nearest word wins: profile, deployment, backend. */

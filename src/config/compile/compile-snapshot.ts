@@ -3,8 +3,10 @@ import { deepFreeze } from '../freeze.ts';
 import type { FileReader } from '../references.ts';
 import { DEFAULT_SOCKET_DIR } from '../worker-address.ts';
 import type { ConfigDocument } from '../schema/document.ts';
+import { compileAdmin } from './compile-admin.ts';
 import { compileAuth } from './compile-auth.ts';
 import { compileBackends } from './compile-backends.ts';
+import { compileBudgets } from './compile-budgets.ts';
 import { compileAliases, compileModels, compileRoutes } from './compile-models.ts';
 import { compileTenant, compileTenants } from './compile-tenants.ts';
 
@@ -30,7 +32,7 @@ export function compileSnapshot(
     redis: compileRedis(document),
     auth: compileAuth(document, files),
     tenants: compileTenants(document),
-    tenantDefaults: compileTenant('*', document.tenant_defaults),
+    tenantDefaults: compileTenant(document, '*', document.tenant_defaults),
     backends,
     models: compileModels(document, backends),
     aliases: compileAliases(document),
@@ -57,8 +59,11 @@ export function compileSnapshot(
       maxEvents: ledger.max_events,
       keepMs: ledger.keep,
       onStoreError: ledger.on_store_error,
+      zone: ledger.zone,
     },
+    budgets: compileBudgets(document),
     telemetry: { logLevel: telemetry.log_level, labelValues: telemetry.label_values },
+    admin: compileAdmin(document, files),
   });
 }
 

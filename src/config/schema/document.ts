@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { adminSection } from './admin.ts';
 import { authSection } from './auth.ts';
 import { backendsSection } from './backend.ts';
+import { budgetsSection } from './budget.ts';
 import { listenSection } from './listen.ts';
 import { aliasesSection, modelsSection } from './model.ts';
 import { redisSection } from './redis.ts';
@@ -37,7 +39,9 @@ export const documentSchema = z
     filter: filterSection.prefault({}),
     responses: responsesSection.prefault({}),
     ledger: ledgerSection.prefault({}),
+    budgets: budgetsSection.prefault({}),
     telemetry: telemetrySection.prefault({}),
+    admin: adminSection.optional(),
   })
   .meta({ title: 'TokenLat', description: 'Configuration of the TokenLat gateway.' });
 

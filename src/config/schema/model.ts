@@ -1,15 +1,7 @@
 import { z } from 'zod';
 import { concurrencyLimits } from './backend.ts';
+import { deploymentPrice } from './price.ts';
 import { modelName, text } from './scalar.ts';
-
-const perMtok = () => z.number().min(0).max(1_000_000);
-
-const price = z.strictObject({
-  currency: z.string().regex(/^[A-Z]{3}$/, 'must be a currency code of three capital letters').default('USD').describe('ISO 4217. Default: USD.'),
-  prompt_per_mtok: perMtok().default(0).describe('For a million prompt tokens. Default: 0.'),
-  cached_per_mtok: perMtok().optional().describe('For a million prompt tokens from a cache. Default: as prompt_per_mtok.'),
-  completion_per_mtok: perMtok().default(0).describe('For a million completion tokens. Default: 0.'),
-});
 
 const profile = z.strictObject({
   p95_ms: z.number().min(0).max(3_600_000).default(1000).describe('Latency of 95 % of the requests in milliseconds. Default: 1000.'),
@@ -39,8 +31,12 @@ const deployment = z.strictObject({
     .default(0)
     .describe('Share among the deployments. All 0: the first serves, the others stand in for it. Default: 0.'),
   chat_template: text().optional().describe('For dialects that render the prompt themselves.').meta({ examples: ['llama3', 'chatml'] }),
-  price: price.prefault({}),
+  price: deploymentPrice.prefault({}),
   profile: profile.prefault({}),
+  cost_tier: z
+    .enum(['core', 'standard', 'economy'])
+    .optional()
+    .describe('Business lines use only deployments of their own cost tier or a cheaper one. Default: by price among all: the cheapest third economy, the dearest third core, else standard.'),
   limits: concurrencyLimits.optional().describe("What is left out comes from the backend's limits."),
 });
 

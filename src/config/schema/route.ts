@@ -35,6 +35,10 @@ const route = z.strictObject({
     .optional()
     .describe('Kept for scored routing: no effect in this version.'),
   on_store_error: onStoreError(),
+  protect: z
+    .enum(['cheaper', 'deny', 'none'])
+    .default('cheaper')
+    .describe('When the budget of a business line is used up: serve by cheaper candidates only, refuse, or go on. Default: cheaper.'),
   timeout: duration({ min: 100, max: 24 * 3_600_000 }).optional().describe('Default: timeouts.request.'),
 });
 

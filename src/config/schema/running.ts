@@ -66,6 +66,7 @@ export const ledgerSection = z
       .prefault('1d')
       .describe('How long settled operations and traces are remembered. Default: 1d.'),
     on_store_error: onStoreError(),
+    zone: text().default('UTC').describe('IANA time zone whose days and months limits, budgets and reports go by. Default: UTC.').meta({ examples: ['Europe/Berlin'] }),
   })
   .describe('Where costs are booked.');
 

@@ -9,10 +9,14 @@ const FIELDS = {
   input_tokens: 'odd_prompt',
   cache_read_input_tokens: 'odd_details',
   cache_creation_input_tokens: 'odd_details',
+  ephemeral_1h_input_tokens: 'odd_details',
   output_tokens: 'odd_completion',
 } as const satisfies Record<string, UsageFlag>;
 
 type Field = keyof typeof FIELDS;
+
+/** Stands in `cache_creation`, which splits `cache_creation_input_tokens` by how long the cache keeps. */
+const LONG_WRITE: Field = 'ephemeral_1h_input_tokens';
 
 const MAX_COUNT = 2 ** 31 - 1;
 /** Characters a token, for an answer whose length nobody told. */
@@ -39,7 +43,11 @@ export class UsageTally {
       this.#flag ??= 'not_an_object';
       return false;
     }
-    for (const name of Object.keys(FIELDS) as Field[]) this.#take(name, own(usage, name));
+    const created = own(usage, 'cache_creation');
+    for (const name of Object.keys(FIELDS) as Field[]) {
+      const value = name !== LONG_WRITE ? own(usage, name) : isObject(created) ? own(created, name) : null;
+      this.#take(name, value);
+    }
     return isCount(own(usage, 'output_tokens'));
   }
 
@@ -55,8 +63,17 @@ export class UsageTally {
     const completion = this.#counts.get('output_tokens');
     if (input === undefined || completion === undefined || this.#flag !== null) return null;
     const cached = this.#counts.get('cache_read_input_tokens') ?? 0;
-    const prompt = input + cached + (this.#counts.get('cache_creation_input_tokens') ?? 0);
-    return { prompt, cached, completion, reasoning: 0, source: 'upstream' };
+    const cacheWrite = this.#counts.get('cache_creation_input_tokens') ?? 0;
+    const long = Math.min(cacheWrite, this.#counts.get(LONG_WRITE) ?? 0);
+    return {
+      prompt: input + cached + cacheWrite,
+      cached,
+      ...(cacheWrite > 0 ? { cacheWrite } : {}),
+      ...(long > 0 ? { cacheWriteLong: long } : {}),
+      completion,
+      reasoning: 0,
+      source: 'upstream',
+    };
   }
 
   /** For an answer at whose end no length was told: what is known, and the output's length from its characters. */

@@ -86,3 +86,66 @@ test('odd counts are flagged and never taken (USE-07)', () => {
   ];
   for (const [json, flag] of odd) assert.deepEqual(readUsage(json), { usage: null, flag }, JSON.stringify(json));
 });
+
+test('audio, images and cache writes are parts of their own, where they are told (USE-10)', () => {
+  const json = {
+    prompt_tokens: 1000,
+    completion_tokens: 500,
+    total_tokens: 1500,
+    prompt_tokens_details: {
+      cached_tokens: 100,
+      cached_tokens_details: { text_tokens: 60, audio_tokens: 40 },
+      audio_tokens: 200,
+      text_tokens: 750,
+      image_tokens: 50,
+      cache_write_tokens: 300,
+    },
+    completion_tokens_details: { reasoning_tokens: 10, audio_tokens: 400, accepted_prediction_tokens: 3 },
+  };
+  assert.deepEqual(readUsage(json), {
+    usage: {
+      ...usage(1000, 100, 500, 10).usage,
+      cacheWrite: 300,
+      audioPrompt: 160,
+      imagePrompt: 50,
+      audioCompletion: 400,
+    },
+    flag: null,
+  });
+  const image = {
+    input_tokens: 150,
+    output_tokens: 8000,
+    total_tokens: 8150,
+    input_tokens_details: { text_tokens: 150, image_tokens: 0 },
+    output_tokens_details: { image_tokens: 8000, text_tokens: 0 },
+  };
+  assert.deepEqual(readUsage(image).usage, { ...usage(150, 0, 8000, 0).usage, imageCompletion: 8000 });
+  const other = { prompt_tokens: 9, completion_tokens: 1, prompt_tokens_details: { cache_creation_tokens: 5 } };
+  assert.deepEqual(readUsage(other).usage, { ...usage(9, 0, 1, 0).usage, cacheWrite: 5 });
+});
+
+test('odd parts are flagged like odd counts', () => {
+  const flagOf = (prompt: Json, completion: Json = null) =>
+    readUsage({
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      prompt_tokens_details: prompt,
+      completion_tokens_details: completion,
+    }).flag;
+  assert.equal(flagOf({ audio_tokens: null, image_tokens: null, cache_write_tokens: null }), null);
+  for (const odd of [-1, 1.5, '3', true, {}, []]) {
+    assert.equal(flagOf({ audio_tokens: odd }), 'odd_details');
+    assert.equal(flagOf({ image_tokens: odd }), 'odd_details');
+    assert.equal(flagOf({ cache_write_tokens: odd }), 'odd_details');
+    assert.equal(
+      flagOf({ audio_tokens: 5, cached_tokens: 5, cached_tokens_details: { audio_tokens: odd } }),
+      'odd_details',
+    );
+    assert.equal(flagOf(null, { audio_tokens: odd }), 'odd_details');
+    assert.equal(flagOf(null, { image_tokens: odd }), 'odd_details');
+  }
+  assert.equal(flagOf({ audio_tokens: 5, cached_tokens_details: { audio_tokens: 6 } }), 'odd_details');
+  assert.equal(flagOf({ audio_tokens: 11 }), 'inconsistent');
+  assert.equal(flagOf({ cache_write_tokens: 11 }), 'inconsistent');
+  assert.equal(flagOf(null, { image_tokens: 6 }), 'inconsistent');
+});

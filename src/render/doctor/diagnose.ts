@@ -1,4 +1,4 @@
-import { isLoopback } from '../../config/address.ts';
+import { isLoopback } from '../../lib/address/address.ts';
 import type { Snapshot } from '../../core/snapshot.ts';
 import { checkBuffers, checkClusters } from './check-clusters.ts';
 import { checkFilters } from './check-filters.ts';

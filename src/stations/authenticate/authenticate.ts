@@ -4,6 +4,8 @@ import type { HeaderList } from '../../core/http.ts';
 import { isPromise } from '../../core/maybe-promise.ts';
 import type { MaybePromise } from '../../core/maybe-promise.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import { type DirectoryView, NO_DIRECTORY } from '../../core/ports/directory-view.ts';
+import type { KeyLookup } from '../../core/ports/key-lookup.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { Snapshot } from '../../core/snapshot.ts';
@@ -23,6 +25,10 @@ export interface AuthenticateOptions {
   readonly clock: Clock;
   /** How key sets are fetched; the platform's own where not given. */
   readonly fetch?: Fetch;
+  /** Keys that operators made at run time; without it only those of the configuration open. */
+  readonly keys?: KeyLookup;
+  /** Tenants that operators made at run time. */
+  readonly directory?: DirectoryView;
 }
 
 /** The station, and what else of a process asks who somebody is. */
@@ -38,12 +44,8 @@ export interface Authenticate extends Station<Arrived & Received, Authenticated>
  * the model that the body names. It reads the configuration of each request: verifiers belong to one configuration, keys
  * outlive them all.
  */
-export function createAuthenticate({
-  log,
-  metrics,
-  clock,
-  fetch = globalThis.fetch,
-}: AuthenticateOptions): Authenticate {
+export function createAuthenticate(options: AuthenticateOptions): Authenticate {
+  const { log, metrics, clock, fetch = globalThis.fetch, keys, directory = NO_DIRECTORY } = options;
   const sources = new KeySources({ clock, log, metrics, fetch });
   // By object: requests of the generation before go on with theirs, and it goes when they are gone.
   const verifiers = new WeakMap<AuthConfig, CredentialVerifier>();
@@ -52,7 +54,13 @@ export function createAuthenticate({
   function verifierOf(config: AuthConfig): CredentialVerifier {
     const known = verifiers.get(config);
     if (known !== undefined) return known;
-    const made = createCredentialVerifier({ config, sources, clock });
+    const made = createCredentialVerifier({
+      config,
+      sources,
+      clock,
+      directory,
+      ...(keys === undefined ? {} : { keys }),
+    });
     verifiers.set(config, made);
     if (config.generation >= newest) {
       newest = config.generation;

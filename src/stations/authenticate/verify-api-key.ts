@@ -32,6 +32,8 @@ export function createApiKeyVerifier({ apiKeys, tenantOf }: VerifyApiKeyOptions)
       models: match.models,
       credential: match.name,
       limits: quotaLines(match.subject, match.quotaDaily),
+      keyId: null,
+      tags: {},
       claims: Object.freeze(Object.create(null) as Record<string, unknown>),
     };
     return { kind: 'accepted', principal, expiresAt: Number.POSITIVE_INFINITY, keys: null };

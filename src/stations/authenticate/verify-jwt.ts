@@ -32,6 +32,8 @@ function principalOf(grant: Grant, claims: Claims, credential: string, tenant: T
     models: grant.models,
     credential,
     limits: quotaLines(grant.subject, grant.quotaDaily),
+    keyId: null,
+    tags: {},
     claims,
   };
 }

@@ -34,6 +34,7 @@ export function deployment(
     price: {} as Deployment['price'],
     profile: { p95Ms: 1, quality: 1, context: 8192, defaultMaxTokens: 100 },
     concurrency: null,
+    costTier: 'economy',
     ...changes,
   };
 }
@@ -57,6 +58,7 @@ export function route(id: string, changes: Partial<Route> = {}): Route {
     fallback: [],
     onStoreError: 'deny',
     timeoutMs: null,
+    protect: 'cheaper',
     ...changes,
   };
 }

@@ -1,10 +1,13 @@
 import type { Routed } from '../../core/context.ts';
 import type { Candidate, Decision } from '../../core/decision.ts';
 import { GatewayError } from '../../core/error.ts';
+import { NO_PROTECTION, type ProtectionView } from '../../core/ports/budget-state.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import { type DirectoryView, NO_DIRECTORY } from '../../core/ports/directory-view.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { Model, Route, Snapshot } from '../../core/snapshot.ts';
 import type { Station } from '../../core/station.ts';
+import { underProtection, withinTier } from './cost-rules.ts';
 import { readCanaryShare } from './canary-share.ts';
 import { namedModel } from './eligible.ts';
 import type { Asked, Supports } from './eligible.ts';
@@ -23,6 +26,10 @@ export interface RouteOptions {
   readonly random?: () => number;
   /** How many answers of the rules are remembered, and for how long. */
   readonly cache?: { readonly entries: number; readonly ttlMs: number };
+  /** Cost tiers of business lines. */
+  readonly directory?: DirectoryView;
+  /** Who is in cost protection. */
+  readonly protection?: ProtectionView;
 }
 
 /** The name that asks for a model of our choice. */
@@ -46,6 +53,8 @@ export function createRoute({
   supports,
   random = Math.random,
   cache = { entries: 10_000, ttlMs: 10_000 },
+  directory = NO_DIRECTORY,
+  protection = NO_PROTECTION,
 }: RouteOptions): Station<RouteContext, Routed> {
   const tables = new WeakMap<Snapshot, RoutingTable>();
 
@@ -64,13 +73,18 @@ export function createRoute({
       const { route, reason } = wayOf(config, asked, taken);
       const { share, note } = readCanaryShare(ctx);
       const ranked = rankCandidates({ config, route, asked, canaryShare: share, supports, random });
-      const candidates = fitting(ctx, ranked);
-      const decision: Decision = { route, reason, candidates, cached: taken.cached };
+      const affordable = withinTier(ranked, ctx.principal, directory);
+      const usual = fitting(ctx, affordable.candidates);
+      const now = clock.time();
+      const { candidates, fallbackReason, note: saving } = underProtection({ ctx, route, usual, protection, now });
+      const decision: Decision = { route, reason, candidates, cached: taken.cached, fallbackReason };
       const words = [
         `${candidates.length} candidates, first ${candidates[0].deployment.id} (${candidates[0].reason})`,
         taken.cached ? 'rules remembered' : null,
         ...taken.faults.map((fault) => `rule failed: ${fault}`),
         note,
+        affordable.note,
+        saving,
       ];
       return {
         note: { decision: route.id, reason: words.filter((word) => word !== null).join('; ') },
@@ -102,7 +116,14 @@ function wayOf(config: Snapshot, asked: Asked, { route }: Taken): Way {
 /** A route of its own for a model asked for by name, with the rules of the default route where there is one. */
 function routeToModel(config: Snapshot, { name }: Model, base: Route | null): Route {
   const { onStoreError } = config.ledger;
-  const rules = base ?? { match: null, candidates: [], fallback: [], onStoreError, timeoutMs: null };
+  const rules = base ?? {
+    match: null,
+    candidates: [],
+    fallback: [],
+    onStoreError,
+    timeoutMs: null,
+    protect: 'cheaper' as const,
+  };
   return { ...rules, id: `model:${name}`, models: [name] };
 }
 

@@ -1,32 +1,54 @@
 import type { Admission, Arrived, Authenticated, Received } from '../../core/context.ts';
 import type { GatewayError } from '../../core/error.ts';
-import { type Amounts, limitName } from '../../core/limit.ts';
+import { type Amounts, type LimitLine, limitName } from '../../core/limit.ts';
+import type { DirectoryView } from '../../core/ports/directory-view.ts';
 import { type QuotaStore, StoreUnavailable } from '../../core/ports/quota-store.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
-import { estimateOf } from './estimate.ts';
+import { estimateOf, spendOf } from './estimate.ts';
 import { expiryEvent } from './expiry-event.ts';
-import { limitLines } from './limit-lines.ts';
+import { COUNT_ONLY, limitLines } from './limit-lines.ts';
 import { quotaRefusal } from './quota-refusal.ts';
 
 /** What the store said to a request; a refusal is a value here, for the booking must know of it. */
 export type Verdict = Admission | { readonly kind: 'denied'; readonly error: GatewayError };
 
+export interface AdmissionOptions {
+  readonly store: QuotaStore;
+  readonly metrics: Metrics;
+  readonly directory: DirectoryView;
+}
+
+/**
+ * Money is set aside only for a limit on it. Budgets alone count what was really spent: estimates of requests under way
+ * would raise their alerts too early.
+ */
+function isLimited(lines: readonly LimitLine[]): boolean {
+  return lines.some(({ unit, limit }) => unit === 'spend' && limit < COUNT_ONLY);
+}
+
 /** Reserves what a request may take from all its limits in one call. Throws only what is no failure of the store. */
 export async function admit(
   ctx: Arrived & Authenticated & Received,
-  { store, metrics }: { readonly store: QuotaStore; readonly metrics: Metrics },
+  { store, metrics, directory }: AdmissionOptions,
 ): Promise<Verdict> {
   const { config, principal, request } = ctx;
   const estimate = estimateOf(config, request);
-  const amounts: Amounts = { requests: 1, tokens: estimate.promptTokens + estimate.outputTokens };
+  const models = [request.model, config.aliases.get(request.model) ?? request.model];
+  const lines = limitLines({ config, principal, models, directory });
+  const spend = isLimited(lines) ? spendOf(config, request, estimate, ctx.time) : 0;
+  const amounts: Amounts = {
+    requests: 1,
+    tokens: estimate.promptTokens + estimate.outputTokens,
+    spend,
+  };
   try {
     const result = await store.admit({
       operation: ctx.operation,
       tenant: principal.tenant,
-      lines: limitLines(config, principal),
+      lines,
       amounts,
       leaseMs: config.ledger.leaseMs,
-      onExpiry: config.ledger.onCrash === 'charge' ? expiryEvent(ctx, estimate) : null,
+      onExpiry: config.ledger.onCrash === 'charge' ? expiryEvent(ctx, estimate, spend) : null,
     });
     if (result.kind === 'held') return { kind: 'held', limits: result.limits, reservedTokens: amounts.tokens };
     metrics.quotaDenied(limitName(result.by.line));

@@ -1,4 +1,6 @@
 import type { ChatRequest } from '../../core/chat-request.ts';
+import { estimateCost } from '../../core/estimate-cost.ts';
+import type { MicroUnits } from '../../core/money.ts';
 import type { Deployment, Snapshot } from '../../core/snapshot.ts';
 
 /** What a request may take, before a route is known. Whole tokens. */
@@ -25,4 +27,21 @@ export function estimateOf(config: Snapshot, request: ChatRequest): Estimate {
     outputTokens: request.endpoint === 'embeddings' ? 0 : Math.min(MOST, each * request.n),
     deployment,
   };
+}
+
+/**
+ * The most that such a request may cost, for limits on spending: on the dearest deployment of the model asked for; where
+ * the choice is ours, on the dearest of all.
+ * @param time - When it arrived, Unix milliseconds.
+ */
+export function spendOf(
+  config: Snapshot,
+  request: ChatRequest,
+  { promptTokens, outputTokens }: Estimate,
+  time: number,
+): MicroUnits {
+  const model = config.models.get(config.aliases.get(request.model) ?? request.model);
+  const models = model === undefined ? [...config.models.values()] : [model];
+  const deployments = models.flatMap((each) => each.deployments);
+  return estimateCost(deployments, promptTokens, outputTokens, { time });
 }

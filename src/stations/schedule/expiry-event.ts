@@ -4,8 +4,15 @@ import type { LedgerEvent } from '../../core/ledger-event.ts';
 import { costOf, microUnits } from '../../core/money.ts';
 import type { Estimate } from './estimate.ts';
 
-/** What the store books by itself when nobody settles the operation before its lease runs out: the whole estimate. */
-export function expiryEvent(ctx: Arrived & Authenticated & Received, estimate: Estimate): LedgerEvent {
+/**
+ * What the store books by itself when nobody settles the operation before its lease runs out: the whole estimate.
+ * @param reserved - Micro-units set aside; 0 when none were. Then that is the cost: counters and ledger must agree.
+ */
+export function expiryEvent(
+  ctx: Arrived & Authenticated & Received,
+  estimate: Estimate,
+  reserved: number,
+): LedgerEvent {
   const { principal, request } = ctx;
   const { deployment, promptTokens, outputTokens } = estimate;
   const usage = {
@@ -35,7 +42,12 @@ export function expiryEvent(ctx: Arrived & Authenticated & Received, estimate: E
     reasoningTokens: 0,
     estimated: true,
     usageFlag: 'lease expired',
-    cost: deployment === null ? microUnits(0) : costOf(usage, deployment.price),
+    cost:
+      reserved > 0
+        ? microUnits(reserved)
+        : deployment === null
+          ? microUnits(0)
+          : costOf(usage, deployment.price, ctx.time),
     currency: deployment?.price.currency ?? 'USD',
     firstTokenMs: null,
     totalMs: 0,

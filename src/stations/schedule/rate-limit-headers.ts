@@ -17,7 +17,8 @@ export function formatSpan(ms: number): string {
 function tightest(limits: readonly LimitState[], unit: LimitUnit): LimitState | undefined {
   let found: LimitState | undefined;
   for (const state of limits) {
-    if (state.line.unit !== unit) continue;
+    // Requests at once are no rate.
+    if (state.line.unit !== unit || state.line.window.kind === 'concurrent') continue;
     if (
       found === undefined ||
       state.remaining < found.remaining ||

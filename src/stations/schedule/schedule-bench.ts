@@ -5,6 +5,7 @@ import { GatewayError } from '../../core/error.ts';
 import { HeaderList } from '../../core/http.ts';
 import { newRequestId, operationOf } from '../../core/ids.ts';
 import type { LimitLine, LimitState } from '../../core/limit.ts';
+import { NO_DIRECTORY } from '../../core/ports/directory-view.ts';
 import type { AdmitResult, QuotaStore } from '../../core/ports/quota-store.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { Deployment, OnStoreError } from '../../core/snapshot.ts';
@@ -45,7 +46,7 @@ export interface Bench {
   now: number;
 }
 
-export function bench({ workers = 1, workerIndex = 0 } = {}): Bench {
+export function bench({ workers = 1, workerIndex = 0, directory = NO_DIRECTORY } = {}): Bench {
   const seen: string[] = [];
   const metrics = {
     anomaly: (kind: string) => seen.push(kind),
@@ -65,6 +66,7 @@ export function bench({ workers = 1, workerIndex = 0 } = {}): Bench {
       metrics,
       log,
       clock: { now: () => made.now, time: () => 0 },
+      directory,
     }),
   };
   return made;
@@ -95,6 +97,8 @@ export interface Asked {
   readonly signal?: AbortSignal;
   readonly deadline?: number;
   readonly tenant?: string;
+  readonly zone?: string;
+  readonly principal?: object;
 }
 
 export function context(asked: Asked = {}): RequestContext {
@@ -110,7 +114,14 @@ export function context(asked: Asked = {}): RequestContext {
     deadline: asked.deadline ?? 10_000,
     signal: asked.signal ?? new AbortController().signal,
     trail: new Trail(),
-    principal: { tenant: asked.tenant ?? 'acme', subject: 'ann', businessLine: 'x', limits: asked.own ?? [] },
+    principal: {
+      tenant: asked.tenant ?? 'acme',
+      subject: 'ann',
+      businessLine: 'x',
+      keyId: null,
+      limits: asked.own ?? [],
+      ...asked.principal,
+    },
     request: { endpoint: 'chat', model: 'm', n: 1, promptTokens: 10, maxOutputTokens: null, ...asked.request },
     config: {
       generation: asked.generation ?? 1,
@@ -120,7 +131,7 @@ export function context(asked: Asked = {}): RequestContext {
       },
       aliases: new Map([['alias', 'm']]),
       models: new Map([['m', { deployments }]]),
-      ledger: { leaseMs: 900, onCrash: asked.onCrash ?? 'charge' },
+      ledger: { leaseMs: 900, onCrash: asked.onCrash ?? 'charge', zone: asked.zone ?? 'UTC' },
     },
     decision: {
       route: { id: 'r', onStoreError: asked.onStoreError ?? 'deny' },

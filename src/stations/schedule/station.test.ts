@@ -20,7 +20,7 @@ test('reserves from all lines in one call: those of tenant, subject and credenti
   });
   assert.deepEqual(await runOf(b, ctx), { decision: 'held', reason: '70 tokens reserved on 0 limits' });
   const [call] = b.store.admitted;
-  assert.deepEqual(call?.amounts, { requests: 1, tokens: 70 });
+  assert.deepEqual(call?.amounts, { requests: 1, tokens: 70, spend: 0 });
   assert.deepEqual(call?.lines, [
     { scope: 'tenant', unit: 'requests', window, limit: 5 },
     { scope: 'subject:ann', unit: 'tokens', window, limit: 6 },
@@ -117,7 +117,7 @@ test('of a refused request only what an attempt did is written, with nothing tak
   await refusal(runOf(b, again));
   const event = { attempt: 1 } as LedgerEvent;
   await finishOf(b, again, { kind: 'failed', events: [event] });
-  assert.deepEqual(b.store.settled[0]?.actual, { requests: 0, tokens: 0 });
+  assert.deepEqual(b.store.settled[0]?.actual, { requests: 0, tokens: 0, spend: 0 });
   assert.deepEqual(b.store.settled[0]?.events, [event]);
 });
 
@@ -132,14 +132,14 @@ test('without a store the rule of the route decides', async () => {
       assert.deepEqual([error.code, error.status, error.retryAfterMs], ['store_unavailable', 503, 1000]);
     } else assert.equal((await placeOf(b, ctx))?.decision, 'unbooked');
     await finishOf(b, ctx);
-    assert.deepEqual(b.store.settled[0]?.actual, { requests: 1, tokens: 15 });
+    assert.deepEqual(b.store.settled[0]?.actual, { requests: 1, tokens: 15, spend: 0 });
   }
   const b = bench();
   b.store.admitWith = () => Promise.reject(new TypeError('a bug'));
   const ctx = context();
   await assert.rejects(runOf(b, ctx), TypeError);
   await finishOf(b, ctx, { kind: 'failed' });
-  assert.deepEqual(b.store.settled[0]?.actual, { requests: 0, tokens: 0 });
+  assert.deepEqual(b.store.settled[0]?.actual, { requests: 0, tokens: 0, spend: 0 });
 });
 
 test('settles once, with what was used', async () => {
@@ -159,7 +159,7 @@ test('settles once, with what was used', async () => {
     await finishOf(b, ctx, over);
     assert.equal(b.store.settled.length, 1);
     // What we refused, or what never reached a model, leaves every counter as it was.
-    assert.deepEqual(b.store.settled[0]?.actual, { requests: tokens === 0 ? 0 : 1, tokens });
+    assert.deepEqual(b.store.settled[0]?.actual, { requests: tokens === 0 ? 0 : 1, tokens, spend: 0 });
   }
 });
 
@@ -190,7 +190,7 @@ test('a client that leaves while the reservation is on its way leaves none behin
   assert.equal(b.store.settled.length, 0);
   arrive?.({ kind: 'held', limits: [] });
   await Promise.all([running, finishing]);
-  assert.deepEqual(b.store.settled[0]?.actual, { requests: 0, tokens: 0 });
+  assert.deepEqual(b.store.settled[0]?.actual, { requests: 0, tokens: 0, spend: 0 });
   assert.equal((await refusal(placeOf(b, ctx))).code, 'request_timeout');
   await assert.rejects(runOf(b, ctx));
 });

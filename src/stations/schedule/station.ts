@@ -5,6 +5,7 @@ import type { OperationId } from '../../core/ids.ts';
 import type { Amounts } from '../../core/limit.ts';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import { type DirectoryView, NO_DIRECTORY } from '../../core/ports/directory-view.ts';
 import type { QuotaStore } from '../../core/ports/quota-store.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { Attempt, Note, Station, Step } from '../../core/station.ts';
@@ -24,6 +25,8 @@ export interface ScheduleOptions {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly clock: Clock;
+  /** Limits that operators set at run time. */
+  readonly directory?: DirectoryView;
 }
 
 /** The station, and where its choice of the first candidate is read. */
@@ -42,13 +45,19 @@ interface Booking {
   closed: boolean;
 }
 
-const NOTHING: Amounts = { requests: 0, tokens: 0 };
+const NOTHING: Amounts = { requests: 0, tokens: 0, spend: 0 };
 
 /** What the request really took. One that we refused after its admission leaves all counters as they were. */
 function actualAmounts(booking: Booking | undefined, ending: Ending): Amounts {
   if (booking === undefined || booking.verdict === null || booking.verdict.kind === 'denied') return NOTHING;
   const reached = ending.kind === 'complete' || ending.attempts.length > 0;
-  return reached ? { requests: 1, tokens: totalTokens(ending.usage) } : NOTHING;
+  return reached ? { requests: 1, tokens: totalTokens(ending.usage), spend: spentOn(ending) } : NOTHING;
+}
+
+/** What the tenant pays: tries thrown away are the gateway's. */
+function spentOn({ events }: Ending): number {
+  const total = events.reduce((sum, event) => sum + (event.chargedTo === 'tenant' ? event.cost : 0), 0);
+  return Math.min(total, Number.MAX_SAFE_INTEGER);
 }
 
 function applyStoreRule(ctx: RequestContext): void {
@@ -86,7 +95,8 @@ async function settle(
 }
 
 /** Reserves quota, holds concurrency slots, and settles at the end. See the README. */
-export function createSchedule({ store, workers, workerIndex, metrics, log, clock }: ScheduleOptions): Schedule {
+export function createSchedule(options: ScheduleOptions): Schedule {
+  const { store, workers, workerIndex, metrics, log, clock, directory = NO_DIRECTORY } = options;
   const bookings = new Map<OperationId, Booking>();
   const finished = new WeakSet<object>();
   const leases = createLeaseKeeper({ store, metrics, log });
@@ -101,7 +111,7 @@ export function createSchedule({ store, workers, workerIndex, metrics, log, cloc
 
   async function run(ctx: Arrived & Authenticated & Received): Promise<Step<Scheduled>> {
     if (finished.has(ctx)) throw endedInQueue();
-    const admitting = admit(ctx, { store, metrics });
+    const admitting = admit(ctx, { store, metrics, directory });
     const booking: Booking = { verdict: null, admitting, seat: null, start: 0, closed: false };
     bookings.set(ctx.operation, booking);
     const verdict = await admitting;

@@ -1,5 +1,9 @@
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Stores } from '../stores.ts';
+import { createSpendReader } from '../spend-reader.ts';
+import { createMemoryBudgetState } from './budget-state.ts';
+import { createMemoryDirectoryStore } from './directory-store.ts';
+import { createMemoryLeaderLease } from './leader.ts';
 import { createMemoryQuotaStore } from './quota-store.ts';
 import type { MemoryQuotaStoreOptions } from './quota-store.ts';
 import { createMemoryTraceStore } from './trace-store.ts';
@@ -12,8 +16,14 @@ export function createMemoryStores({
   readonly clock: Clock;
   readonly ledger: MemoryQuotaStoreOptions['ledger'];
 }): Stores {
+  const { quota, ledger: reader, spendSource: source } = createMemoryQuotaStore({ clock, ledger });
   return {
-    ...createMemoryQuotaStore({ clock, ledger }),
+    quota,
+    ledger: reader,
+    directory: createMemoryDirectoryStore({ clock }),
+    spend: createSpendReader({ source, clock, zone: ledger.zone }),
+    budgets: createMemoryBudgetState({ clock }),
+    lease: createMemoryLeaderLease({ clock }),
     traces: createMemoryTraceStore({ clock }),
     durability: async () => ({
       durability: 'none',

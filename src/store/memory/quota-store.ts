@@ -3,11 +3,14 @@ import type { LedgerEvent } from '../../core/ledger-event.ts';
 import type { Amounts, LimitLine, LimitState } from '../../core/limit.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { AdmitResult, LedgerReader, QuotaStore } from '../../core/ports/quota-store.ts';
-import type { Snapshot } from '../../core/snapshot.ts';
+import type { LedgerSettings } from '../ledger-settings.ts';
 import { reversalOf } from '../reversal.ts';
+import type { SpendSource } from '../spend-source.ts';
 import { assertAmounts, assertLines, assertWhole } from '../whole-number.ts';
 import { createCounters } from './counters.ts';
 import type { Counters, Taken } from './counters.ts';
+import { createEventLog } from './event-log.ts';
+import type { EventLog } from './event-log.ts';
 
 const DAY_MS = 86_400_000;
 const REFUSAL_MS = 10_000;
@@ -24,24 +27,23 @@ interface Operation {
 interface TenantState {
   readonly counters: Counters;
   readonly operations: Map<string, Operation>;
-  readonly events: { readonly id: string; readonly event: LedgerEvent }[];
-  /** Milliseconds and count of the last id. */
-  lastId: readonly [number, number];
+  readonly events: EventLog;
 }
 
 export interface MemoryQuotaStoreOptions {
   readonly clock: Clock;
-  readonly ledger: Pick<Snapshot['ledger'], 'maxEvents' | 'keepMs'>;
+  readonly ledger: Omit<LedgerSettings, 'leaseMs'>;
 }
 
 /** `QuotaStore` and its ledger in this process: for tests, and for running without Redis. Same answers as Redis gives. */
 export function createMemoryQuotaStore({ clock, ledger }: MemoryQuotaStoreOptions): {
   readonly quota: QuotaStore;
   readonly ledger: LedgerReader;
+  readonly spendSource: SpendSource;
 } {
   const tenants = new Map<string, TenantState>();
   const tenantOf = (name: string): TenantState => {
-    const state = tenants.get(name) ?? newTenant();
+    const state = tenants.get(name) ?? newTenant(ledger);
     tenants.set(name, state);
     return state;
   };
@@ -62,12 +64,12 @@ export function createMemoryQuotaStore({ clock, ledger }: MemoryQuotaStoreOption
     },
     settle: async ({ operation, tenant, actual, events }) => {
       assertAmounts(actual);
-      return settle(tenantOf(tenant), { operation, actual, events }, clock.time(), ledger);
+      return settle(tenantOf(tenant), { operation, actual, events }, clock.time(), ledger.keepMs);
     },
     sweep: async () => {
       const now = clock.time();
       let ended = 0;
-      for (const tenant of tenants.values()) ended += expire(tenant, now, ledger);
+      for (const tenant of tenants.values()) ended += expire(tenant, now, ledger.keepMs);
       for (const tenant of tenants.values()) prune(tenant, now);
       return ended;
     },
@@ -77,11 +79,11 @@ export function createMemoryQuotaStore({ clock, ledger }: MemoryQuotaStoreOption
       return lines.map((line) => counters.state(line, clock.time()));
     },
   };
-  return { quota, ledger: readerOf(tenants) };
+  return { quota, ledger: readerOf(tenants), spendSource: sourceOf(tenants, ledger.maxEvents) };
 }
 
-function newTenant(): TenantState {
-  return { counters: createCounters(), operations: new Map(), events: [], lastId: [0, -1] };
+function newTenant(ledger: MemoryQuotaStoreOptions['ledger']): TenantState {
+  return { counters: createCounters(), operations: new Map(), events: createEventLog(ledger) };
 }
 
 function live(tenant: TenantState, operation: string, now: number): Operation | undefined {
@@ -100,7 +102,11 @@ function admit(
   const known = live(tenant, operation, now);
   if (known?.answer) return known.answer;
   const { counters } = tenant;
-  const denied = refusal(counters, lines, amounts, now);
+  let denied = refusal(counters, lines, amounts, now);
+  // Leases that are over may hold what is missing.
+  if (denied !== null && openRefuses(denied, amounts) && expire(tenant, now, keepMs) > 0) {
+    denied = refusal(counters, lines, amounts, now);
+  }
   if (denied === null && known?.state === 'settled') {
     return { kind: 'held', limits: lines.map((line) => counters.state(line, now)) };
   }
@@ -114,7 +120,7 @@ function admit(
   }
   // A counter named twice is taken from once; both limits were checked.
   const unique = new Map(lines.map((line) => [counters.key(line, now), line]));
-  const taken = [...unique.values()].map((line) => counters.take(line, amounts[line.unit], now));
+  const taken = [...unique.values()].map((line) => counters.take(line, amounts[line.unit] ?? 0, now));
   const answer: AdmitResult = { kind: 'held', limits: lines.map((line) => counters.state(line, now)) };
   const leaseEnds = now + leaseMs;
   const forget = leaseEnds + keepMs + DAY_MS;
@@ -132,7 +138,7 @@ function refusal(
   let retryAfterMs = 0;
   const limits = lines.map((line) => counters.state(line, now));
   for (const state of limits) {
-    const amount = amounts[state.line.unit];
+    const amount = amounts[state.line.unit] ?? 0;
     if (amount <= state.line.limit - counters.sum(state.line, now)) continue;
     const wait = Math.max(1, counters.waitMs(state.line, amount, now));
     if (wait > retryAfterMs) [by, retryAfterMs] = [state, wait];
@@ -140,35 +146,43 @@ function refusal(
   return by === null ? null : { kind: 'denied', by, limits, retryAfterMs };
 }
 
+function openRefuses({ limits }: AdmitResult, amounts: Amounts): boolean {
+  return limits.some(
+    ({ line, remaining }) => line.window.kind === 'concurrent' && (amounts[line.unit] ?? 0) > remaining,
+  );
+}
+
 function settle(
   tenant: TenantState,
   request: { readonly operation: OperationId; readonly actual: Amounts; readonly events: readonly LedgerEvent[] },
   now: number,
-  { maxEvents, keepMs }: MemoryQuotaStoreOptions['ledger'],
+  keepMs: number,
 ): 'settled' | 'repeated' | 'late' {
   const record = live(tenant, request.operation, now);
   if (record?.state === 'settled') return 'repeated';
   const expired = record?.state === 'expired';
   for (const taken of record?.taken ?? []) {
     const charged = expired && record?.onExpiry === null ? 0 : taken.amount;
-    tenant.counters.replace(taken, charged, request.actual[taken.line.unit], now);
+    tenant.counters.replace(taken, charged, request.actual[taken.line.unit] ?? 0, now);
+    if (!expired) tenant.counters.close(taken);
   }
-  if (expired && record?.onExpiry) book(tenant, reversalOf(record.onExpiry), now, maxEvents);
-  for (const event of request.events) book(tenant, event, now, maxEvents);
+  if (expired && record?.onExpiry) tenant.events.book(record.onExpiry, -1, now);
+  for (const event of request.events) tenant.events.book(event, 1, now);
   const answer = record?.answer ?? null;
   const done: Operation = { state: 'settled', answer, taken: [], onExpiry: null, leaseEnds: now, forget: now + keepMs };
   tenant.operations.set(request.operation, done);
   return expired ? 'late' : 'settled';
 }
 
-function expire(tenant: TenantState, now: number, { maxEvents, keepMs }: MemoryQuotaStoreOptions['ledger']): number {
+function expire(tenant: TenantState, now: number, keepMs: number): number {
   let ended = 0;
   for (const record of tenant.operations.values()) {
     if (record.state !== 'held' || record.leaseEnds > now) continue;
     ended += 1;
     record.state = 'expired';
     record.forget = now + keepMs;
-    if (record.onExpiry !== null) book(tenant, record.onExpiry, now, maxEvents);
+    for (const taken of record.taken) tenant.counters.close(taken);
+    if (record.onExpiry !== null) tenant.events.book(record.onExpiry, 1, now);
     else for (const taken of record.taken) tenant.counters.replace(taken, taken.amount, 0, now);
   }
   return ended;
@@ -177,23 +191,16 @@ function expire(tenant: TenantState, now: number, { maxEvents, keepMs }: MemoryQ
 function prune(tenant: TenantState, now: number): void {
   for (const operation of tenant.operations.keys()) live(tenant, operation, now);
   tenant.counters.prune(now);
-}
-
-function book(tenant: TenantState, event: LedgerEvent, now: number, maxEvents: number): void {
-  const [ms, count] = tenant.lastId;
-  tenant.lastId = now > ms ? [now, 0] : [ms, count + 1];
-  tenant.events.push({ id: tenant.lastId.join('-'), event });
-  // Trimmed in lumps: one by one would move the whole array each time.
-  if (tenant.events.length > maxEvents + 100) tenant.events.splice(0, tenant.events.length - maxEvents);
+  tenant.events.sums.prune(now);
 }
 
 function readerOf(tenants: ReadonlyMap<string, TenantState>): LedgerReader {
   return {
-    read: async (tenant, after, count) => {
-      const events = tenants.get(tenant)?.events ?? [];
-      const from = after === null ? 0 : events.findIndex(({ id }) => isAfter(id, after));
-      return from === -1 ? [] : events.slice(from, from + Math.max(0, count));
-    },
+    read: async (tenant, after, count) =>
+      (tenants.get(tenant)?.events.read(after, count) ?? []).map(({ id, event, sign }) => ({
+        id,
+        event: sign < 0 ? reversalOf(event) : event,
+      })),
     tenants: async () => [...tenants.keys()],
     open: async () => {
       let open = 0;
@@ -205,8 +212,21 @@ function readerOf(tenants: ReadonlyMap<string, TenantState>): LedgerReader {
   };
 }
 
-function isAfter(id: string, other: string): boolean {
-  const [ms = 0, count = 0] = id.split('-').map(Number);
-  const [otherMs = 0, otherCount = 0] = other.split('-').map(Number);
-  return ms > otherMs || (ms === otherMs && count > otherCount);
+function sourceOf(tenants: ReadonlyMap<string, TenantState>, maxEvents: number): SpendSource {
+  return {
+    tenants: async () => [...tenants.keys()],
+    rows: async (tenant, unit, starts) => {
+      const log = tenants.get(tenant)?.events;
+      return { last: log?.last() ?? '', periods: starts.map((start) => log?.sums.rows(unit, start) ?? new Map()) };
+    },
+    top: async (tenant, day, count) => tenants.get(tenant)?.events.sums.top(day, count) ?? [],
+    events: async (tenant, after, count) => tenants.get(tenant)?.events.read(after, count) ?? [],
+    wholeFrom: async (tenant) => {
+      const events = tenants.get(tenant)?.events;
+      const [first] = events?.read(null, 1) ?? [];
+      return events === undefined || first === undefined || events.size() < maxEvents
+        ? Number.NEGATIVE_INFINITY
+        : Number(first.id.split('-')[0]);
+    },
+  };
 }

@@ -20,6 +20,8 @@ const COMMON = {
   keepAlive: 10_000,
   maxLoadingRetryTime: RECONNECT_MS,
   retryStrategy: () => RECONNECT_MS,
+  // Done by whoever subscribes: the client's own attempt, refused, would be a rejection that nobody handles.
+  autoResubscribe: false,
   // A server that became a replica under an open connection: the master is elsewhere by now.
   reconnectOnError: (error: Error) => error.message.includes('READONLY'),
 } as const satisfies RedisOptions;

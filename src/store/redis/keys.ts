@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { LimitLine } from '../../core/limit.ts';
+import type { LimitLine, LimitWindow } from '../../core/limit.ts';
 
 /** Names of everything that is kept in Redis. All keys of one tenant carry one hash tag and so lie in one slot. */
 export interface Keys {
@@ -12,11 +12,15 @@ export interface Keys {
   readonly ledger: (tenant: string) => string;
   /** Hash of a sliding window, or what a calendar counter's key starts with. */
   readonly counter: (tenant: string, line: LimitLine) => string;
+  /** What the keys of the sums of spending start with: then `h:` or `d:` or `top:`, and unix seconds. */
+  readonly sums: (tenant: string) => string;
   readonly trace: (shownId: string) => string;
   /** Sorted set of tenants by last use. */
   readonly tenants: string;
   /** Sorted set of tenants by when the sweeper should look. */
   readonly due: string;
+  /** What the keys of the directory start with; all of them lie in one slot. */
+  readonly directory: string;
   /** Written by the breaker to see whether the store takes writes. */
   readonly probe: string;
 }
@@ -56,10 +60,19 @@ export function createKeys({ prefix }: { readonly prefix: string }): Keys {
     leases: (tenant) => `${of(tenant)}:leases`,
     ledger: (tenant) => `${of(tenant)}:ledger`,
     counter: (tenant, { scope, unit, window }) =>
-      `${of(tenant)}:c:${unit}:${window.kind === 'sliding' ? `${window.seconds}s` : window.unit}:${encodeKeyPart(scope)}`,
+      `${of(tenant)}:c:${unit}:${windowName(window)}:${encodeKeyPart(scope)}`,
+    sums: (tenant) => `${of(tenant)}:s:`,
     trace: (shownId) => `${prefix}trace:${encodeKeyPart(shownId)}`,
     tenants: `${prefix}${INDEX}:tenants`,
     due: `${prefix}${INDEX}:due`,
+    directory: `${prefix}${INDEX}:dir:`,
     probe: `${prefix}${INDEX}:probe`,
   };
+}
+
+function windowName(window: LimitWindow): string {
+  if (window.kind === 'sliding') return `${window.seconds}s`;
+  if (window.kind === 'concurrent') return 'open';
+  const { unit, zone = 'UTC' } = window;
+  return zone === 'UTC' ? unit : `${unit}@${encodeKeyPart(zone)}`;
 }

@@ -1,12 +1,17 @@
 import type { LimitLine, LimitState } from '../../core/limit.ts';
+import type { LedgerEvent } from '../../core/ledger-event.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import { StoreUnavailable } from '../../core/ports/quota-store.ts';
 import type { AdmitResult, QuotaStore } from '../../core/ports/quota-store.ts';
-import type { Snapshot } from '../../core/snapshot.ts';
+import type { LedgerSettings } from '../ledger-settings.ts';
+import { serializeEntry, spendEntryOf } from '../spend-entry.ts';
 import { assertAmounts, assertLines, assertWhole } from '../whole-number.ts';
 import { encodeKeyPart } from './keys.ts';
 import type { Keys } from './keys.ts';
 import type { RunScript } from './script-runner.ts';
 import type { StoreBreaker } from './store-breaker.ts';
 import type { TenantIndex } from './tenant-index.ts';
+import { createWindowTerms } from './window-terms.ts';
 
 /** The store keeps ledgers and the index of tenants for this long after their last entry. */
 export const LEDGER_TTL_MS = 400 * 86_400_000;
@@ -16,91 +21,138 @@ const REFUSAL_MS = 10_000;
 const TENANTS_AT_ONCE = 100;
 /** One script's work: other tenants wait for it. */
 const LEASES_AT_ONCE = 50;
+/** Times that one call is asked again: a clock was wrong, or leases that are over stood in the way. */
+const ROUNDS = 8;
 
 export interface RedisQuotaStoreOptions {
   readonly run: RunScript;
   readonly keys: Keys;
   readonly call: StoreBreaker['call'];
   readonly tenants: TenantIndex;
-  readonly ledger: Pick<Snapshot['ledger'], 'maxEvents' | 'keepMs'>;
+  readonly ledger: LedgerSettings;
+  readonly clock: Clock;
 }
 
 /** `QuotaStore` in Redis: each call is one script on one slot, idempotent by the operation's record. */
-export function createRedisQuotaStore({ run, keys, call, tenants, ledger }: RedisQuotaStoreOptions): QuotaStore {
+export function createRedisQuotaStore(options: RedisQuotaStoreOptions): QuotaStore {
+  const { run, keys, call, tenants, ledger, clock } = options;
   const outliveMs = ledger.keepMs + SWEEPER_AWAY_MS;
+  const windows = createWindowTerms({ clock });
+  const entryOf = (event: LedgerEvent): string => serializeEntry(spendEntryOf(event, ledger.zone));
 
   return {
-    admit: async ({ operation, tenant, lines, amounts, leaseMs, onExpiry }) => {
-      assertAmounts(amounts);
-      assertLines(lines);
-      assertWhole(leaseMs, 'lease');
-      const counters = lines.map((line) => keys.counter(tenant, line));
-      const terms = lines.flatMap((line) => [windowOf(line), line.unit.charAt(0), amounts[line.unit], line.limit]);
-      const event = onExpiry === null ? '' : JSON.stringify(onExpiry);
-      const reply = await call(() => {
-        tenants.touch(tenant, leaseMs);
-        return run(
-          'admit',
-          [keys.operation(tenant, operation), keys.leases(tenant), ...counters],
-          [encodeKeyPart(operation), leaseMs, outliveMs, Math.min(leaseMs, REFUSAL_MS), event, ...terms],
-        );
-      });
-      return readAdmission(String(reply), lines);
-    },
+    admit: createAdmit({ ...options, windows, outliveMs, entryOf }),
     renew: async (tenant, operation, leaseMs) => {
       assertWhole(leaseMs, 'lease');
       const reply = await call(() => {
         tenants.touch(tenant, leaseMs);
-        return run('renew', [keys.operation(tenant, operation), keys.leases(tenant)], [operation, leaseMs, outliveMs]);
+        return run(
+          'renew',
+          [keys.operation(tenant, operation), keys.leases(tenant)],
+          [encodeKeyPart(operation), leaseMs, outliveMs],
+        );
       });
       return reply === 1;
     },
     settle: async ({ operation, tenant, actual, events }) => {
       assertAmounts(actual);
-      const reply = await call(() =>
-        run(
+      const reply = await call(() => {
+        // Who has a ledger is on the list of tenants, also when nothing was admitted.
+        if (events.length > 0) tenants.touch(tenant, ledger.leaseMs);
+        return run(
           'settle',
           [keys.operation(tenant, operation), keys.leases(tenant), keys.ledger(tenant)],
           [
             encodeKeyPart(operation),
             actual.requests,
             actual.tokens,
+            actual.spend ?? 0,
             ledger.keepMs,
             ledger.maxEvents,
             LEDGER_TTL_MS,
-            ...events.map((event) => JSON.stringify(event)),
+            keys.sums(tenant),
+            ...events.flatMap((event) => [JSON.stringify(event), entryOf(event)]),
           ],
-        ),
-      );
+        );
+      });
       return reply as 'settled' | 'repeated' | 'late';
     },
-    sweep: () => sweep({ run, keys, call, tenants, ledger }),
+    sweep: () => sweep(options),
     peek: async (tenant, lines) => {
       assertLines(lines);
       if (lines.length === 0) return [];
       const counters = lines.map((line) => keys.counter(tenant, line));
-      const terms = lines.flatMap((line) => [windowOf(line), line.limit]);
-      return readStates(String(await call(() => run('peek', counters, terms))).split('|'), lines);
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const reply = String(
+          await call(() =>
+            run(
+              'peek',
+              counters,
+              lines.flatMap((line) => [windows.term(line), line.limit]),
+            ),
+          ),
+        );
+        if (!windows.learn(reply)) return readStates(reply.split('|'), lines);
+      }
+      throw new StoreUnavailable('the clock of Redis does not stand still');
     },
   };
 }
 
-async function sweep({ run, keys, call, tenants, ledger }: RedisQuotaStoreOptions): Promise<number> {
+function createAdmit({
+  run,
+  keys,
+  call,
+  tenants,
+  ledger,
+  windows,
+  outliveMs,
+  entryOf,
+}: RedisQuotaStoreOptions & {
+  readonly windows: ReturnType<typeof createWindowTerms>;
+  readonly outliveMs: number;
+  readonly entryOf: (event: LedgerEvent) => string;
+}): QuotaStore['admit'] {
+  return async ({ operation, tenant, lines, amounts, leaseMs, onExpiry }) => {
+    assertAmounts(amounts);
+    assertLines(lines);
+    assertWhole(leaseMs, 'lease');
+    const counters = lines.map((line) => keys.counter(tenant, line));
+    const [event, entry] = onExpiry === null ? ['', ''] : [JSON.stringify(onExpiry), entryOf(onExpiry)];
+    const refusedMs = Math.min(leaseMs, REFUSAL_MS);
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const terms = lines.flatMap((line) => [
+        windows.term(line),
+        line.unit.charAt(0),
+        amounts[line.unit] ?? 0,
+        line.limit,
+      ]);
+      const last = round === ROUNDS ? '1' : '0';
+      const reply = await call(() => {
+        tenants.touch(tenant, leaseMs);
+        return run(
+          'admit',
+          [keys.operation(tenant, operation), keys.leases(tenant), ...counters],
+          [encodeKeyPart(operation), leaseMs, outliveMs, refusedMs, event, entry, last, ...terms],
+        );
+      });
+      const text = String(reply);
+      if (text === 'x') await expire({ run, keys, call, ledger }, tenant);
+      else if (!windows.learn(text)) return readAdmission(text, lines);
+    }
+    throw new StoreUnavailable('the clock of Redis does not stand still');
+  };
+}
+
+async function sweep(options: RedisQuotaStoreOptions): Promise<number> {
+  const { call, tenants } = options;
   let ended = 0;
   for (;;) {
     const claimed = await call(() => tenants.claim(TENANTS_AT_ONCE));
     for (const tenant of claimed) {
       let [count, nextLease] = [LEASES_AT_ONCE, -1];
       while (count === LEASES_AT_ONCE) {
-        const reply = await call(() =>
-          run(
-            'expire',
-            [keys.leases(tenant), keys.ledger(tenant)],
-            [keys.operations(tenant), LEASES_AT_ONCE, ledger.keepMs, ledger.maxEvents, LEDGER_TTL_MS],
-          ),
-        );
-        const [expired, next] = reply as readonly [number, string];
-        [count, nextLease] = [expired, Number(next)];
+        [count, nextLease] = await expire(options, tenant);
         ended += count;
       }
       await call(() => tenants.rest(tenant, nextLease));
@@ -109,8 +161,20 @@ async function sweep({ run, keys, call, tenants, ledger }: RedisQuotaStoreOption
   }
 }
 
-function windowOf({ window }: LimitLine): string {
-  return window.kind === 'sliding' ? String(window.seconds) : window.unit;
+/** Ends some leases of one tenant that are over: how many, and when the next one ends (-1 = none is open). */
+async function expire(
+  { run, keys, call, ledger }: Pick<RedisQuotaStoreOptions, 'run' | 'keys' | 'call' | 'ledger'>,
+  tenant: string,
+): Promise<[count: number, next: number]> {
+  const reply = await call(() =>
+    run(
+      'expire',
+      [keys.leases(tenant), keys.ledger(tenant)],
+      [keys.operations(tenant), LEASES_AT_ONCE, ledger.keepMs, ledger.maxEvents, LEDGER_TTL_MS, keys.sums(tenant)],
+    ),
+  );
+  const [count, next] = reply as readonly [number, string];
+  return [count, Number(next)];
 }
 
 function readStates(parts: readonly string[], lines: readonly LimitLine[]): LimitState[] {

@@ -1,17 +1,23 @@
 import { systemClock } from '../../core/ports/clock.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
-import type { Snapshot } from '../../core/snapshot.ts';
+import type { LedgerSettings } from '../ledger-settings.ts';
 import { createSettlementSpool } from '../settlement-spool.ts';
+import { createSpendReader } from '../spend-reader.ts';
 import type { Stores } from '../stores.ts';
+import { createRedisBudgetState } from './budget-state.ts';
 import { connectRedis } from './connection.ts';
 import type { RedisClient, RedisConfig } from './connection.ts';
+import { createDirectoryChanges } from './directory-changes.ts';
+import { createRedisDirectoryStore } from './directory-store.ts';
 import { readDurability } from './durability.ts';
 import { createKeys } from './keys.ts';
+import { createRedisLeaderLease } from './leader.ts';
 import { createRedisLedgerReader } from './ledger-reader.ts';
 import { createRedisQuotaStore, LEDGER_TTL_MS } from './quota-store.ts';
 import { createScriptRunner, readScripts } from './script-runner.ts';
 import type { ScriptSources } from './script-runner.ts';
+import { createRedisSpendSource } from './spend-source.ts';
 import { createStoreBreaker } from './store-breaker.ts';
 import type { StoreBreaker } from './store-breaker.ts';
 import { createRedisTraceStore } from './trace-store.ts';
@@ -19,7 +25,7 @@ import { createTenantIndex } from './tenant-index.ts';
 
 export interface RedisStoresOptions {
   readonly redis: RedisConfig;
-  readonly ledger: Pick<Snapshot['ledger'], 'leaseMs' | 'maxEvents' | 'keepMs'>;
+  readonly ledger: LedgerSettings;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'anomaly' | 'storeState'>;
   readonly clock?: Clock;
@@ -48,15 +54,33 @@ export function createRedisStores({
   watch(client, breaker);
   const run = createScriptRunner({ client, sources });
   const tenants = createTenantIndex({ run, keys, clock, leaseMs: ledger.leaseMs, keepMs: LEDGER_TTL_MS });
+  const { call } = breaker;
   const spool = createSettlementSpool({
-    quota: createRedisQuotaStore({ run, keys, call: breaker.call, tenants, ledger }),
+    quota: createRedisQuotaStore({ run, keys, call, tenants, ledger, clock }),
     log,
     metrics,
+  });
+  const reader = createRedisLedgerReader({ client, keys, call });
+  const { maxEvents, zone } = ledger;
+  const source = createRedisSpendSource({ client, run, keys, call, tenants: () => reader.tenants(), maxEvents });
+  const changes = createDirectoryChanges({
+    connect: () => connectRedis({ redis, onError: (error) => log.debug('directory connection', { error }) }),
+    countWrites: async () => Number((await call(() => client.get(`${keys.directory}writes`))) ?? 0),
+    channel: `${keys.directory}changes`,
   });
 
   return {
     quota: spool.quota,
-    ledger: createRedisLedgerReader({ client, keys, call: breaker.call }),
+    ledger: reader,
+    directory: createRedisDirectoryStore({ client, run, keys, call, changes }),
+    spend: createSpendReader({ source, clock, zone }),
+    budgets: createRedisBudgetState({
+      client,
+      call,
+      prefix: redis.keyPrefix,
+      connect: () => connectRedis({ redis, onError: (error) => log.debug('budget connection', { error }) }),
+    }),
+    lease: createRedisLeaderLease({ client, call, prefix: redis.keyPrefix }),
     traces: createRedisTraceStore({ client, run, keys, breaker, metrics }),
     durability: () => breaker.call(() => readDurability(client)),
     state: breaker.state,
@@ -64,6 +88,7 @@ export function createRedisStores({
     flush: spool.flush,
     close: async () => {
       spool.close();
+      changes.close();
       breaker.close();
       client.disconnect();
     },

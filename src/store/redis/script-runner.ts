@@ -4,14 +4,19 @@ import type { RedisClient } from './connection.ts';
 
 const PARTS = {
   admit: ['clock', 'counters', 'admit'],
-  settle: ['clock', 'counters', 'settle'],
-  expire: ['clock', 'counters', 'expire'],
+  settle: ['clock', 'counters', 'rollup', 'settle'],
+  expire: ['clock', 'counters', 'rollup', 'expire'],
   peek: ['clock', 'counters', 'peek'],
   renew: ['clock', 'renew'],
   touch: ['clock', 'touch'],
   claim: ['clock', 'claim'],
   rest: ['clock', 'rest'],
   trace: ['trace'],
+  rows: ['rows'],
+  'directory-get': ['directory-get'],
+  'directory-list': ['directory-list'],
+  'directory-put': ['clock', 'directory', 'directory-put'],
+  'directory-remove': ['clock', 'directory', 'directory-remove'],
 } as const;
 
 export type ScriptName = keyof typeof PARTS;

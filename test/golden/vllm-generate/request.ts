@@ -60,6 +60,7 @@ export function deployment({
     price: { currency: 'USD', promptPerMtok: free, cachedPerMtok: free, completionPerMtok: free },
     profile: { p95Ms: 1, quality: 1, context: 4096, defaultMaxTokens: 256 },
     concurrency: null,
+    costTier: 'economy',
   };
 }
 

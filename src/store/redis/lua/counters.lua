@@ -6,6 +6,8 @@ local MAX = 9007199254740991
 -- A window has at most this many buckets besides the current one: one second each up to ten minutes, coarser above.
 local BUCKETS = 600
 local DAY = 86400
+-- When an open operation will end is not known: ask again after this long (ms).
+local OPEN_WAIT = 1000
 
 local function int(n)
   return string.format('%d', n)
@@ -148,7 +150,18 @@ local function sliding_wait(w, need)
   return sliding_end(w, w.tick) - NOW
 end
 
--- One line of a request: `window` is a number of seconds, 'day' or 'month'.
+-- Of three periods in a row, as the caller knows its zone, the one that SEC lies in; nil when none does.
+local function zoned(window)
+  local a, a_at, b, b_at, c, c_at, stop = string.match(window, '^z(%d+),(%d+),(%d+),(%d+),(%d+),(%d+),(%d+)$')
+  a_at, b_at, c_at, stop = tonumber(a_at), tonumber(b_at), tonumber(c_at), tonumber(stop)
+  if SEC < a_at or SEC >= stop then return nil end
+  if SEC >= c_at then return c, stop end
+  if SEC >= b_at then return b, c_at end
+  return a, b_at
+end
+
+-- One line of a request: `window` is a number of seconds, 'day', 'month', the periods of a zone ('z...') or 'c' for what is
+-- open at one moment. Nil: the caller's periods are not those of our time.
 local function open_line(base, window, unit, amount, limit)
   local line = { window = window, unit = unit, amount = amount, limit = limit }
   local seconds = tonumber(window)
@@ -157,8 +170,20 @@ local function open_line(base, window, unit, amount, limit)
     line.key = base
     line.at = line.w.tick
     line.sum = line.w.sum
+  elseif window == 'c' then
+    line.open = true
+    line.key = base
+    line.at = 0
+    line.sum = tonumber(redis.call('GET', base) or '0')
   else
-    local id, stop = period(window)
+    local id, stop
+    if string.byte(window) == 122 then
+      line.window = 'z'
+      id, stop = zoned(window)
+      if not id then return nil end
+    else
+      id, stop = period(window)
+    end
     line.key = base .. ':' .. id
     line.at = stop
     local sum = redis.call('GET', line.key)
@@ -173,6 +198,8 @@ local function line_state(line, taken)
   if line.sum + taken > 0 then
     if line.w then
       reset = sliding_end(line.w, taken > 0 and line.w.tick or line.w.last) - NOW
+    elseif line.open then
+      reset = OPEN_WAIT
     else
       reset = line.at * 1000 - NOW
     end
@@ -181,6 +208,7 @@ local function line_state(line, taken)
 end
 
 local function line_wait(line)
+  if line.open then return OPEN_WAIT end
   if not line.w then return line.at * 1000 - NOW end
   if line.amount > line.limit then
     if line.sum == 0 then return tonumber(line.window) * 1000 end
@@ -189,9 +217,15 @@ local function line_wait(line)
   return sliding_wait(line.w, line.sum - (line.limit - line.amount))
 end
 
-local function line_take(line)
+-- `ttl`: how long a record of this operation may be needed.
+local function line_take(line, ttl)
   if line.w then
     if line.amount > 0 then sliding_add(line.w, line.amount) end
+  elseif line.open then
+    if line.amount > 0 then
+      redis.call('INCRBY', line.key, int(line.amount))
+      redis.call('PEXPIRE', line.key, ttl)
+    end
   else
     redis.call('INCRBY', line.key, int(line.amount))
     if line.fresh then redis.call('PEXPIRE', line.key, int((line.at + DAY) * 1000 - NOW)) end
@@ -211,34 +245,55 @@ local function calendar_adjust(key, difference)
   redis.call('INCRBY', key, int(difference))
 end
 
--- Makes every line of a reservation hold the true amount. `charged` = 0 when the reservation was given back before.
-local function replace(reserved, charged, requests, tokens)
+-- Ends an operation's part in a counter of what is open.
+local function close_line(key, amount)
+  local sum = tonumber(redis.call('GET', key) or '0')
+  if sum > amount then
+    redis.call('DECRBY', key, int(amount))
+  else
+    redis.call('DEL', key)
+  end
+end
+
+-- Makes every line of a reservation hold the true amount. `charged` = 0 when the reservation was given back before. `held`:
+-- it counts as open until now.
+local function replace(reserved, charged, held, requests, tokens, spend)
   for window, unit, amount, at, key in string.gmatch(reserved, '([^; ]+) (%S+) (%S+) (%S+) ([^; ]+)') do
-    local difference = (unit == 'r' and requests or tokens) - tonumber(amount) * charged
-    local seconds = tonumber(window)
-    if difference ~= 0 and not seconds then
-      calendar_adjust(key, difference)
-    elseif difference < 0 then
-      sliding_refund(sliding(key, seconds, at), tonumber(at), -difference)
-    elseif difference > 0 then
-      sliding_add(sliding(key, seconds), difference)
+    amount = tonumber(amount)
+    if window == 'c' then
+      if held and amount > 0 then close_line(key, amount) end
+    else
+      local actual = unit == 't' and tokens or unit == 'r' and requests or spend
+      local difference = actual - amount * charged
+      local seconds = tonumber(window)
+      if difference ~= 0 and not seconds then
+        calendar_adjust(key, difference)
+      elseif difference < 0 then
+        sliding_refund(sliding(key, seconds, at), tonumber(at), -difference)
+      elseif difference > 0 then
+        sliding_add(sliding(key, seconds), difference)
+      end
     end
   end
 end
 
-local function book(ledger, limit, kind, event)
-  redis.call('XADD', ledger, 'MAXLEN', '~', limit, '*', 'k', kind, 'e', event)
+-- What a lease that runs out gives back even when it is charged.
+local function close_lines(reserved)
+  for amount, key in string.gmatch(';' .. reserved, ';c %S+ (%S+) %S+ ([^; ]+)') do
+    if amount ~= '0' then close_line(key, tonumber(amount)) end
+  end
 end
 
 -- The record of an operation is one string: its state, then lines of text.
---   held               answer, reservation (packed lines, joined by `;`), event on expiry (may be empty)
+--   held               answer, reservation (packed lines, joined by `;`), event on expiry and its entry (may be empty)
 --   charged, released  the same, after the lease ran out
 --   denied, settled    answer (empty when there was no admission)
 local function read_record(key)
   local text = redis.call('GET', key)
   if not text then return nil end
-  local state, answer, reserved, event = string.match(text, '^(%l+)\n([^\n]*)\n?([^\n]*)\n?([^\n]*)$')
-  return { state = state, answer = answer, reserved = reserved, event = event }
+  local state, answer, reserved, event, entry =
+    string.match(text, '^(%l+)\n([^\n]*)\n?([^\n]*)\n?([^\n]*)\n?([^\n]*)$')
+  return { state = state, answer = answer, reserved = reserved, event = event, entry = entry }
 end
 
 local function write_record(key, ttl, ...)

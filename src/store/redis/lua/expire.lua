@@ -1,6 +1,7 @@
 -- Ends reservations of one tenant that are past their lease: charged as reserved, with the event that admission left,
 -- or given back when it left none.
--- KEYS: leases, ledger. ARGV: prefix of operation keys, at most, ms to remember them, events kept, ledger ms.
+-- KEYS: leases, ledger.
+-- ARGV: prefix of operation keys, at most, ms to remember them, events kept, ledger ms, prefix of the keys of sums.
 -- Reply: how many, and when the next lease ends (-1: none is open).
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', NOW, 'LIMIT', 0, ARGV[2])
 for _, operation in ipairs(due) do
@@ -10,12 +11,13 @@ for _, operation in ipairs(due) do
   if record and record.state == 'held' then
     local charge = record.event ~= ''
     if charge then
-      book(KEYS[2], ARGV[4], 'event', record.event)
+      close_lines(record.reserved)
+      book(KEYS[2], ARGV[4], ARGV[6], 'event', record.event, record.entry)
       redis.call('PEXPIRE', KEYS[2], ARGV[5])
     else
-      replace(record.reserved, 1, 0, 0)
+      replace(record.reserved, 1, true, 0, 0, 0)
     end
-    write_record(key, ARGV[3], charge and 'charged' or 'released', record.answer, record.reserved, record.event)
+    write_record(key, ARGV[3], charge and 'charged' or 'released', record.answer, record.reserved, record.event, record.entry)
   end
 end
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')

@@ -8,6 +8,8 @@ LOOPBACK.addAddress('::1', 'ipv6');
 const METADATA = new net.BlockList();
 METADATA.addSubnet('169.254.0.0', 16, 'ipv4');
 METADATA.addSubnet('fe80::', 10, 'ipv6');
+// The same network behind NAT64 (RFC 6052).
+METADATA.addSubnet('64:ff9b::a9fe:0', 112, 'ipv6');
 METADATA.addAddress('fd00:ec2::254', 'ipv6');
 METADATA.addAddress('100.100.100.200', 'ipv4');
 METADATA.addAddress('192.0.0.192', 'ipv4');

@@ -1,0 +1,74 @@
+import type { Json } from '../core/json.ts';
+import type { LimitLine } from '../core/limit.ts';
+import type { AuditEntry, AuditLog } from '../core/ports/audit.ts';
+import type { DirectoryStore } from '../core/ports/directory-store.ts';
+import type { IdempotencyStore } from '../core/ports/idempotency-store.ts';
+import type { QuotaStore } from '../core/ports/quota-store.ts';
+import type { SpendReader } from '../core/ports/spend-reader.ts';
+import type { Log } from '../core/ports/telemetry.ts';
+import type { TraceStore } from '../core/ports/trace-store.ts';
+
+/** Reading side of the audit, as far as this process can see it. */
+export interface AuditReader {
+  /** Newest first, from the entry after `after`; at most `count`. `tenant`: only entries whose facts name that tenant. */
+  readonly read: (query: {
+    readonly tenant: string | null;
+    readonly kind: AuditEntry['kind'] | null;
+    readonly from: number | null;
+    readonly to: number | null;
+    readonly after: string | null;
+    readonly count: number;
+  }) => Promise<readonly { readonly id: string; readonly entry: AuditEntry }[]>;
+}
+
+/** Models, deployments and routes with what is known of their state now. */
+export interface RoutingState {
+  readonly models: readonly {
+    readonly name: string;
+    readonly stage: string;
+    readonly fallback: readonly string[];
+    readonly deployments: readonly {
+      readonly id: string;
+      readonly backend: string;
+      readonly upstreamModel: string;
+      readonly weight: number;
+      /** `healthy`, `open`, …: a short word. */
+      readonly state: string;
+      /** Requests running and waiting; null = not known here. */
+      readonly running: number | null;
+      readonly waiting: number | null;
+    }[];
+  }[];
+  readonly routes: readonly {
+    readonly id: string;
+    readonly models: readonly string[];
+    readonly match: string | null;
+    readonly candidates: readonly { readonly model: string; readonly weight: number; readonly canary: boolean }[];
+    readonly fallback: readonly string[];
+  }[];
+}
+
+/** What the routes of the admin API lean on. */
+export interface AdminDeps {
+  readonly directory: DirectoryStore;
+  readonly quota: Pick<QuotaStore, 'peek'>;
+  readonly spend: SpendReader;
+  readonly traces: Pick<TraceStore, 'get'>;
+  readonly audit: { readonly log: Pick<AuditLog, 'append' | 'state'>; readonly reader: AuditReader };
+  readonly idempotency: IdempotencyStore;
+  /** The effective configuration without secrets. */
+  readonly config: () => Json;
+  readonly routing: () => RoutingState | Promise<RoutingState>;
+  /** Every limit that a request of that tenant (and subject, and model) would meet. */
+  readonly limitLines: (who: {
+    readonly tenant: string;
+    readonly subject: string | null;
+    readonly model: string | null;
+  }) => Promise<readonly LimitLine[]>;
+  /** Names of alert channels; null = not checked. */
+  readonly channels: (() => readonly string[]) | null;
+  /** Start of a day (`2026-11-30`) of the ledger's zone, Unix milliseconds. */
+  readonly dayStart: (date: string) => number;
+  readonly time: () => number;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+}

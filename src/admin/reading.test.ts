@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { adminKit, START } from './admin-kit.test.ts';
+
+const HOURS = 'from=2026-11-30T10:00:00Z&to=2026-11-30T14:00:00Z&unit=hour';
+
+test('pages of a list meet every record once, in order, whatever comes in between', async () => {
+  const { call } = adminKit();
+  for (let index = 0; index < 7; index += 1)
+    await call('POST', '/admin/keys', { body: { name: `k${index}`, tenant: index % 2 === 0 ? 'acme' : 'globex' } });
+  const walk = async (query: string, as = 'admin') => {
+    const seen: string[] = [];
+    let cursor: string | null | undefined = null;
+    for (let pages = 0; pages < 10 && cursor !== undefined; pages += 1) {
+      const next: string = cursor === null ? '' : `&cursor=${cursor}`;
+      const page = await call('GET', `/admin/keys?limit=2${query}${next}`, { as });
+      assert.equal(page.status, 200, page.text);
+      assert.ok((page.json.data ?? []).length <= 2);
+      seen.push(...(page.json.data ?? []).map(({ id }) => String(id)));
+      cursor = page.json.next_cursor ?? undefined;
+    }
+    return seen;
+  };
+  const all = await walk('');
+  assert.equal(new Set(all).size, 7);
+  assert.deepEqual(all, all.toSorted());
+  assert.equal((await walk('&tenant=acme')).length, 4);
+  assert.equal((await walk('', 'viewer@globex')).length, 3);
+  const exact = await call('GET', '/admin/keys?limit=7');
+  assert.equal(exact.json.next_cursor, null);
+});
+
+test('a cursor says where to go on, not what may be seen', async () => {
+  const { call } = adminKit();
+  for (let index = 0; index < 3; index += 1) await call('POST', '/admin/keys', { body: { name: 'k', tenant: 'acme' } });
+  const { json } = await call('GET', '/admin/keys?limit=1&tenant=acme');
+  const foreign = await call('GET', `/admin/keys?cursor=${json.next_cursor}`, { as: 'viewer@globex' });
+  assert.deepEqual(foreign.json.data, []);
+  for (const cursor of ['%00', 'a', 'not-ours!', 'x'.repeat(3000), '']) {
+    const reply = await call('GET', `/admin/keys?cursor=${cursor}`);
+    assert.equal(reply.status, 400, cursor);
+    assert.equal(reply.json.error?.param, 'cursor');
+  }
+});
+
+test('parameters that are not known, or come twice, are refused', async () => {
+  const { call } = adminKit();
+  for (const [url, param] of [
+    ['/admin/keys?tenat=acme', 'tenat'],
+    ['/admin/keys?limit=1&limit=2', 'limit'],
+    ['/admin/keys?limit=201', 'limit'],
+    ['/admin/keys?limit=1.5', 'limit'],
+    ['/admin/keys?tenant=acme&tenant=globex', 'tenant'],
+    ['/admin/config?x=1', 'x'],
+    ['/admin/quotas', 'tenant'],
+    ['/admin/top?day=30.11.2026', 'day'],
+    ['/admin/top?day=2026-02-30', 'day'],
+    ['/admin/spend?from=2026-11-30&to=2026-12-01&by=subject', 'by'],
+  ] as const) {
+    const reply = await call('GET', url);
+    assert.equal(reply.status, 400, url);
+    assert.equal(reply.json.error?.param, param, url);
+  }
+});
+
+test('spending: ranges that roll-ups can answer, and no others', async () => {
+  const { call } = adminKit();
+  for (const [query, param] of [
+    ['from=2026-11-30T10:30:00Z&to=2026-11-30T14:00:00Z&unit=hour', 'from'],
+    ['from=2026-11-30&to=2026-11-30', 'to'],
+    ['from=2026-12-01&to=2026-11-30', 'to'],
+    ['from=2026-11-01&to=2026-12-30&unit=hour', 'to'],
+    ['from=2020-01-01&to=2026-01-01', 'to'],
+    ['from=2026-11-30T10:00:01Z&to=2026-12-01', 'from'],
+    ['to=2026-12-01', 'from'],
+  ] as const) {
+    const reply = await call('GET', `/admin/spend?${query}`);
+    assert.equal(reply.status, 400, query);
+    assert.equal(reply.json.error?.param, param, query);
+  }
+  assert.equal((await call('GET', `/admin/spend?${HOURS}`)).json.data?.length, 6);
+});
+
+test('spending: the day is one of the zone that was given', async () => {
+  const asked: { from: number; to: number }[] = [];
+  const base = adminKit();
+  const { call } = adminKit({
+    dayStart: (date) => Date.parse(`${date}T00:00:00+05:30`),
+    spend: {
+      spend: async ({ from, to }) => {
+        asked.push({ from, to });
+        return [];
+      },
+      top: async () => [],
+      verify: async () => [],
+    },
+  });
+  assert.equal((await call('GET', '/admin/spend?from=2026-11-30&to=2026-12-01')).status, 200);
+  assert.deepEqual(asked, [{ from: Date.parse('2026-11-29T18:30:00Z'), to: Date.parse('2026-11-30T18:30:00Z') }]);
+  await base.app.close();
+});
+
+test('spending as CSV: safe for spreadsheets, with the next page named by a header', async () => {
+  const { call } = adminKit();
+  const first = await call('GET', `/admin/spend?${HOURS}&by=tenant,model&format=csv&limit=4&tenant=acme`);
+  assert.match(String(first.headers['content-type']), /^text\/csv/);
+  assert.equal(
+    first.text,
+    [
+      'at,tenant,model,requests,prompt_tokens,cached_tokens,completion_tokens,cost_micros,cost,currency',
+      '2026-11-30T10:00:00.000Z,acme,m1,1,10,0,5,1500000,1.500000,USD',
+      "2026-11-30T11:00:00.000Z,acme,'=cmd|x,2,10,0,5,1500001,1.500001,USD",
+      '2026-11-30T12:00:00.000Z,acme,m1,3,10,0,5,1500002,1.500002,USD',
+      '',
+    ].join('\r\n'),
+  );
+  assert.equal(first.headers['x-next-cursor'], undefined);
+  const paged = await call('GET', `/admin/spend?${HOURS}&by=tenant&format=csv&limit=4`);
+  const cursor = String(paged.headers['x-next-cursor']);
+  const rest = await call('GET', `/admin/spend?${HOURS}&by=tenant&limit=4&cursor=${cursor}`);
+  assert.equal(rest.json.data?.length, 2);
+  assert.equal(rest.json.next_cursor, null);
+});
+
+test('quotas: the lines of tenant and subject with what is left', async () => {
+  const { call } = adminKit();
+  const { json } = await call('GET', '/admin/quotas?subject=bob', { as: 'viewer@acme' });
+  assert.equal(json['tenant'], 'acme');
+  assert.deepEqual(
+    json.data?.map(({ name, scope, remaining, reset_at }) => [name, scope, remaining, reset_at]),
+    [
+      ['tokens_per_day', 'tenant', 99, new Date(START + 60_000).toISOString()],
+      ['concurrent_requests', 'subject:bob', 2, new Date(START + 60_000).toISOString()],
+    ],
+  );
+});
+
+test('the story of a request is that of the own tenant', async () => {
+  const { call } = adminKit();
+  assert.equal((await call('GET', '/admin/requests/shared')).json.data?.length, 2);
+  const own = await call('GET', '/admin/requests/shared', { as: 'viewer@acme' });
+  assert.deepEqual(own.json.data, [{ tenant: 'acme', note: 'trace-of-acme' }]);
+});
+
+test('the configuration hides secrets that its maker has forgotten', async () => {
+  const { call } = adminKit();
+  const { text, json } = await call('GET', '/admin/config');
+  assert.doesNotMatch(text, /canary/);
+  assert.deepEqual(json['config'], {
+    redis: { url: 'redis://host:6379', note: 'x' },
+    backends: [{ credentials: '[hidden]' }],
+  });
+});
+
+test('models, deployments and routes with their state', async () => {
+  const deployment = {
+    id: 'm@b',
+    backend: 'b',
+    upstreamModel: 'org/m',
+    weight: 1,
+    state: 'healthy',
+    running: 2,
+    waiting: null,
+  };
+  const { call } = adminKit({
+    routing: async () => ({
+      models: [
+        {
+          name: 'm',
+          stage: 'full',
+          fallback: [],
+          deployments: [{ ...deployment, credentials: 'canary-secret' } as typeof deployment],
+        },
+      ],
+      routes: [
+        { id: 'r', models: ['*'], match: null, candidates: [{ model: 'm', weight: 1, canary: false }], fallback: [] },
+      ],
+    }),
+  });
+  const { text, json } = await call('GET', '/admin/routes');
+  assert.doesNotMatch(text, /canary-secret/);
+  const models = json['models'] as { deployments: unknown[] }[];
+  const { upstreamModel, ...rest } = deployment;
+  assert.deepEqual(models[0]?.deployments, [{ ...rest, upstream_model: upstreamModel }]);
+});
+
+test('a store that does not answer is 503 and says no more', async () => {
+  const { StoreUnavailable } = await import('../core/ports/quota-store.ts');
+  const { call, logged } = adminKit({
+    quota: {
+      peek: async () => {
+        throw new StoreUnavailable('canary: connect ECONNREFUSED 10.0.0.7');
+      },
+    },
+  });
+  const reply = await call('GET', '/admin/quotas?tenant=acme');
+  assert.equal(reply.status, 503);
+  assert.equal(reply.json.error?.code, 'store_unavailable');
+  assert.doesNotMatch(reply.text, /canary/);
+  assert.equal(logged.length, 1);
+});
+
+test('an answer that takes too long is given up', async () => {
+  const { call } = adminKit({ timeoutMs: 20, routing: () => new Promise(() => {}) });
+  const reply = await call('GET', '/admin/routes');
+  assert.equal(reply.status, 503);
+  assert.equal(reply.json.error?.code, 'too_slow');
+});
+
+test('the docs page loads nothing and runs nothing', async () => {
+  const { call } = adminKit();
+  const page = await call('GET', '/admin/docs', { as: null });
+  assert.match(String(page.headers['content-security-policy']), /^default-src 'none'; style-src 'sha256-/);
+  assert.doesNotMatch(page.text, /<script|src=|https?:\/\/(?!127\.0\.0\.1)|@import|url\(/);
+  for (const path of ['/admin/keys/{id}/rotate', '/admin/tenants/{tenant}/lines']) assert.ok(page.text.includes(path));
+  const ids = new Set([...page.text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
+  for (const [, target] of page.text.matchAll(/href="#([^"]+)"/g)) assert.ok(ids.has(target), target);
+});

@@ -1,0 +1,21 @@
+import type { AdminRoute } from './route.ts';
+import { budgetRoutes } from './routes/budget-routes.ts';
+import { docsRoutes } from './routes/docs-routes.ts';
+import { keyRoutes } from './routes/key-routes.ts';
+import { lineRoutes } from './routes/line-routes.ts';
+import { spendRoutes } from './routes/spend-routes.ts';
+import { stateRoutes } from './routes/state-routes.ts';
+import { tenantRoutes } from './routes/tenant-routes.ts';
+
+/** Every route with records behind it: what OpenAPI tells of. */
+export const apiRoutes: readonly AdminRoute[] = [
+  ...keyRoutes,
+  ...tenantRoutes,
+  ...lineRoutes,
+  ...budgetRoutes,
+  ...spendRoutes,
+  ...stateRoutes,
+];
+
+/** Every route that the server answers. */
+export const routeTable: readonly AdminRoute[] = [...apiRoutes, ...docsRoutes(apiRoutes)];

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LeaderLease } from '../../core/ports/leader.ts';
+import { StoreUnavailable } from '../../core/ports/quota-store.ts';
+import { createMemoryLeaderLease } from '../../store/memory/leader.ts';
+import { silentLog } from './budget-kit.test.ts';
+import { lead, type Leader, type LeadOptions } from './lead.ts';
+
+const clock = { now: () => performance.now() };
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let i = 0; i < 600 && !holds(); i += 1) await sleep(5);
+  assert.ok(holds(), 'did not come about');
+}
+
+interface Rig {
+  readonly lease: LeaderLease;
+  /** How often each one worked. */
+  readonly rounds: Map<string, number>;
+  readonly join: (holder: string, changes?: Partial<LeadOptions>) => Leader;
+}
+
+function rig(): Rig {
+  const lease = createMemoryLeaderLease({ clock });
+  const rounds = new Map<string, number>();
+  return {
+    lease,
+    rounds,
+    join: (holder, changes = {}) =>
+      lead({
+        lease,
+        name: 'budgets',
+        holder,
+        clock,
+        log: silentLog,
+        work: async () => void rounds.set(holder, (rounds.get(holder) ?? 0) + 1),
+        ttlMs: 60,
+        roundMs: 15,
+        ...changes,
+      }),
+  };
+}
+
+test('one of three leads, and hands over when it goes', async () => {
+  const r = rig();
+  const all = ['a', 'b', 'c'].map((holder) => r.join(holder));
+  await until(() => [...r.rounds.values()].some((count) => count > 3));
+  assert.equal(r.rounds.size, 1);
+  const first = all.findIndex((each) => each.leading());
+  await all[first]?.close();
+  await until(() => r.rounds.size === 2);
+  await Promise.all(all.map((each) => each.close()));
+});
+
+test('a leader that dies without a word is replaced in less than three seconds', async () => {
+  const r = rig();
+  // As it is by default: nobody renews for the one that died.
+  await r.lease.hold('budgets', 'dead', 2000);
+  const died = performance.now();
+  const heir = r.join('heir', { ttlMs: 2000, roundMs: 500 });
+  await until(() => r.rounds.has('heir'));
+  const took = performance.now() - died;
+  assert.ok(took >= 1900 && took < 3000, `${Math.round(took)} ms`);
+  await heir.close();
+});
+
+test('nobody works while the store is gone, and a failed round ends nothing', async () => {
+  const r = rig();
+  let gone = false;
+  let broken = true;
+  let tried = 0;
+  const lease: LeaderLease = {
+    hold: (...args) => (gone ? Promise.reject(new StoreUnavailable('gone')) : r.lease.hold(...args)),
+    release: () => Promise.reject(new StoreUnavailable('gone')),
+  };
+  const one = r.join('a', {
+    lease,
+    work: async () => {
+      tried += 1;
+      if (broken) throw new Error('no');
+    },
+  });
+  await until(() => tried > 2);
+  broken = false;
+  gone = true;
+  await until(() => !one.leading());
+  const before = tried;
+  await sleep(60);
+  assert.equal(tried, before);
+  gone = false;
+  await until(() => tried > before);
+  await one.close();
+});
+
+test('an answer that comes when the lease may be over is not believed', async () => {
+  const r = rig();
+  const late: LeaderLease = {
+    hold: async () => {
+      await sleep(80);
+      return true;
+    },
+    release: async () => {},
+  };
+  const one = r.join('a', { lease: late });
+  await sleep(200);
+  assert.equal(r.rounds.size, 0);
+  assert.equal(one.leading(), false);
+  await one.close();
+});
+
+test('a change is worked on at once, and rounds never overlap', async () => {
+  const r = rig();
+  let [running, rounds] = [0, 0];
+  const one = r.join('a', {
+    roundMs: 60_000,
+    ttlMs: 120_000,
+    work: async () => {
+      running += 1;
+      assert.equal(running, 1);
+      await sleep(5);
+      running -= 1;
+      rounds += 1;
+    },
+  });
+  await until(() => rounds === 1);
+  for (let i = 0; i < 5; i += 1) one.wake();
+  await until(() => rounds === 3);
+  await sleep(30);
+  assert.equal(rounds, 3);
+  await one.close();
+  one.wake();
+  await sleep(20);
+  assert.equal(rounds, 3);
+});

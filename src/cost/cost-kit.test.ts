@@ -1,0 +1,66 @@
+import type { LedgerEvent } from '../core/ledger-event.ts';
+import type { LedgerReader } from '../core/ports/quota-store.ts';
+import type { LedgerEntry } from './ledger-columns.ts';
+
+/** Some booking, with `over` laid over it. */
+export function ledgerEvent(
+  over: { readonly [field in keyof LedgerEvent]?: LedgerEvent[field] | string | number } = {},
+): LedgerEvent {
+  return {
+    operation: '0-000000000000000000000001',
+    requestId: 'req-1',
+    attempt: 1,
+    chargedTo: 'tenant',
+    status: 'complete',
+    tenant: 'acme',
+    subject: 'ann',
+    businessLine: 'search',
+    requestType: 'chat',
+    route: 'default',
+    requestedModel: 'm',
+    model: 'm',
+    backend: 'b',
+    promptTokens: 100,
+    cachedTokens: 0,
+    completionTokens: 10,
+    reasoningTokens: 0,
+    estimated: false,
+    usageFlag: null,
+    cost: 1000,
+    currency: 'USD',
+    firstTokenMs: 12.5,
+    totalMs: 99.25,
+    time: Date.UTC(2026, 5, 1, 12),
+    ...over,
+  } as LedgerEvent;
+}
+
+/** A ledger in memory whose ids are those of Redis. */
+export function readerOf(tenants: Readonly<Record<string, readonly LedgerEntry[]>>): LedgerReader {
+  return {
+    read: async (tenant, after, count) => {
+      const entries = tenants[tenant] ?? [];
+      const start = after === null ? 0 : entries.findIndex(({ id }) => isAfter(id, after));
+      return start < 0 ? [] : entries.slice(start, start + count);
+    },
+    tenants: async () => Object.keys(tenants),
+    open: async () => 0,
+  };
+}
+
+function isAfter(id: string, other: string): boolean {
+  const [ms = 0, n = 0] = id.split('-').map(Number);
+  const [otherMs = 0, otherN = 0] = other.split('-').map(Number);
+  return ms > otherMs || (ms === otherMs && n > otherN);
+}
+
+/** Booked in this order, a millisecond apart. */
+export function entriesOf(events: readonly LedgerEvent[]): LedgerEntry[] {
+  return events.map((event, at) => ({ id: `${Date.UTC(2026, 5, 1, 13) + at}-0`, event }));
+}
+
+export async function collect<T>(pieces: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return all;
+}

@@ -1,0 +1,4 @@
+import { testLimitLevels } from './limit-levels.contract.ts';
+import { openMemoryHarness } from './memory-harness.ts';
+
+testLimitLevels('memory', openMemoryHarness);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../core/ports/telemetry.ts';
 import { systemClock } from '../core/ports/clock.ts';
 import { createExtProcServer } from '../extproc/server.ts';
@@ -116,6 +117,7 @@ async function assemble(
       stopSweeper();
       await server.drain(settings.drainMs, noticeMs);
       gateway.live.endAll();
+      await Promise.race([gateway.live.finished(), sleep(FLUSH_MS, undefined, { ref: false })]);
       await stores.flush(FLUSH_MS);
       await neighbours.close();
       await stores.close();

@@ -35,6 +35,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   store_unavailable: 'Redis does not answer and the route says `on_store_error: deny`.',
   identity_provider_unavailable:
     'No usable keys of the issuer: the key set cannot be had and the old one is older than `max_stale`.',
+  audit_unavailable: 'The audit log cannot be written, and `audit.on_error` says `block`.',
   processor_unavailable: 'Envoy reaches no TokenLat worker, or the worker broke. Nothing passes without one.',
   shutting_down: 'Envoy sheds load.',
   request_timeout: 'The request did not come in time, or its time ended before it was sent on (in a queue).',

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Snapshot } from '../core/snapshot.ts';
+import { checkAudit } from './check/check-audit.ts';
 import { checkAuth } from './check/check-auth.ts';
 import { checkBackends } from './check/check-backends.ts';
 import { checkModels } from './check/check-models.ts';
@@ -92,7 +93,7 @@ function check(
     problem: (where, message, offset) => problems.push(source.at(where, message, offset)),
     warn: (where, message) => warnings.push(source.at(where, message)),
   };
-  for (const rule of [checkServer, checkAuth, checkTenants, checkBackends, checkModels]) rule(context);
+  for (const rule of [checkServer, checkAuth, checkTenants, checkBackends, checkModels, checkAudit]) rule(context);
   return { problems, warnings, terms: checkFilter(context) };
 }
 

@@ -68,6 +68,7 @@ export const ERRORS = {
   // what we lean on
   store_unavailable: gateway(503),
   identity_provider_unavailable: gateway(503),
+  audit_unavailable: gateway(503),
   processor_unavailable: gateway(503),
   shutting_down: gateway(503),
   request_timeout: { status: 408, type: 'timeout', retryable: true, source: 'gateway' },

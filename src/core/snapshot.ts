@@ -31,6 +31,8 @@ export interface Snapshot {
   readonly responses: Responses;
   readonly ledger: Ledger;
   readonly telemetry: Telemetry;
+  /** Null: no audit log. */
+  readonly audit: Audit | null;
 }
 
 /** Envoy's listener for clients. */
@@ -307,4 +309,26 @@ export interface Telemetry {
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error';
   /** Distinct values that one label may take before it says `other`. */
   readonly labelValues: number;
+}
+
+/** The audit log. Files are absolute. */
+export interface Audit {
+  readonly dir: string;
+  /** What becomes of requests while records cannot be kept. */
+  readonly onError: 'block' | 'continue';
+  readonly segmentBytes: number;
+  readonly rotateMs: number;
+  readonly keepMs: number;
+  /** At least one of `dir` and `redis`. */
+  readonly checkpoint: {
+    readonly everyMs: number;
+    readonly records: number;
+    readonly dir: string | null;
+    readonly redis: boolean;
+  };
+  /** Ed25519 private key, PEM; made at the first start. */
+  readonly keyFile: string;
+  readonly prompts: 'none' | 'hash' | 'encrypt';
+  /** 32 bytes; null only where `prompts` is `none`. */
+  readonly promptKey: Uint8Array | null;
 }

@@ -3,6 +3,7 @@ import { deepFreeze } from '../freeze.ts';
 import type { FileReader } from '../references.ts';
 import { DEFAULT_SOCKET_DIR } from '../worker-address.ts';
 import type { ConfigDocument } from '../schema/document.ts';
+import { compileAudit } from './compile-audit.ts';
 import { compileAuth } from './compile-auth.ts';
 import { compileBackends } from './compile-backends.ts';
 import { compileAliases, compileModels, compileRoutes } from './compile-models.ts';
@@ -59,6 +60,7 @@ export function compileSnapshot(
       onStoreError: ledger.on_store_error,
     },
     telemetry: { logLevel: telemetry.log_level, labelValues: telemetry.label_values },
+    audit: compileAudit(document, files),
   });
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { auditSection } from './audit.ts';
 import { authSection } from './auth.ts';
 import { backendsSection } from './backend.ts';
 import { listenSection } from './listen.ts';
@@ -38,6 +39,7 @@ export const documentSchema = z
     responses: responsesSection.prefault({}),
     ledger: ledgerSection.prefault({}),
     telemetry: telemetrySection.prefault({}),
+    audit: auditSection.optional(),
   })
   .meta({ title: 'TokenLat', description: 'Configuration of the TokenLat gateway.' });
 

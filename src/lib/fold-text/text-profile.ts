@@ -31,6 +31,8 @@ for (let unit = 65; unit < 91; unit++) {
 for (const char of "-_.*'`~^:") KINDS[char.charCodeAt(0)] = MARK;
 for (const char of '@$!|+') KINDS[char.charCodeAt(0)] = LEET_MARK;
 
+/** A small letter; behind the end of a text there is none. */
+const isSmall = (unit: number): boolean => unit > 96 && unit < 123;
 const isWord = (kind: number): boolean => kind === LETTER || kind === DIGIT;
 
 /** The part of the profile that two neighbours show. */
@@ -62,6 +64,17 @@ export function profileText(text: string): number {
       flags |= NON_ASCII;
       before = OTHER;
       run = 0;
+      continue;
+    }
+    if (before === LETTER && isSmall(unit)) {
+      // Within a word of small letters nothing changes but the lengths: most of any text.
+      const from = i;
+      do i++;
+      while (isSmall(text.charCodeAt(i)));
+      word += i - from;
+      run += i - from;
+      if (mixed && run >= 8) flags |= ENCODED;
+      i--;
       continue;
     }
     const kind = KINDS[unit] ?? OTHER;

@@ -51,6 +51,8 @@ export function estimateTokens(text: string): number {
     const start = at;
     let kind = first;
     at += 1;
+    // Most of any text is small letters within a word.
+    if (first === LATIN) while (isSmall(text.charCodeAt(at))) at += 1;
     for (; at < length; at += 1) {
       const next = kindOf(text.charCodeAt(at));
       // Small letters may follow capital ones in a word, not the other way: `camelCase` is two words.
@@ -62,6 +64,11 @@ export function estimateTokens(text: string): number {
     tokens += cost(kind, at - start, code, at < length);
   }
   return length === 0 ? 0 : Math.max(1, Math.round(tokens));
+}
+
+/** Small letters, of kind `LATIN`; behind the end of a text there is none. */
+function isSmall(code: number): boolean {
+  return code >= 0x61 && code <= 0x7a;
 }
 
 function kindOf(code: number): number {

@@ -25,6 +25,8 @@ const CLIENT_ONLY: ReadonlySet<string> = new Set([
   'x-request-timeout-ms',
   'x-session-id',
   'x-canary-percentage',
+  // Set by one dialect: the try before this one may have been of it.
+  'anthropic-version',
 ]);
 
 const PRIVATE_PREFIXES: readonly string[] = ['x-tokenlat-', 'x-envoy-', 'x-forwarded-', 'x-real-'];

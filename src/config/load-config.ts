@@ -30,6 +30,8 @@ export interface LoadOptions {
   readonly chatTemplates?: ChatTemplates;
   /** Number of the snapshot. */
   readonly generation: number;
+  /** The caller starts a Redis itself where the file names none. */
+  readonly ownRedis?: boolean;
   /** Folder of the workers' sockets where the file names none. */
   readonly socketDir?: string;
   /** Where `${env:…}` looks. Default: the environment of this process. */
@@ -90,6 +92,7 @@ function check(
     dialects: options.dialects,
     checkOptions: options.checkOptions ?? (() => null),
     chatTemplates: options.chatTemplates ?? (() => null),
+    ownRedis: options.ownRedis ?? false,
     problem: (where, message, offset) => problems.push(source.at(where, message, offset)),
     warn: (where, message) => warnings.push(source.at(where, message)),
   };

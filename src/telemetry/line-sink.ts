@@ -43,5 +43,9 @@ export function openLineSink(path?: string): LineSink {
 
 /** Lines go to a stream of the caller's, each at once. */
 export function streamSink(stream: DestinationStream): LineSink {
-  return { write: (line) => void stream.write(line) };
+  return {
+    write(line) {
+      stream.write(line);
+    },
+  };
 }

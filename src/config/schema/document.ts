@@ -21,7 +21,7 @@ import { tenantDefaultsSection, tenantsSection } from './tenant.ts';
 /** tokenlat.yaml. */
 export const documentSchema = z
   .strictObject({
-    version: z.literal(1).describe('Version of this format.'),
+    version: z.literal(1, 'must be the number 1').describe('Version of this format.'),
     listen: listenSection.prefault({}),
     server: serverSection.prefault({}),
     redis: redisSection.optional(),

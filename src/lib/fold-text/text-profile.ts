@@ -66,15 +66,26 @@ export function profileText(text: string): number {
       run = 0;
       continue;
     }
-    if (before === LETTER && isSmall(unit)) {
-      // Within a word of small letters nothing changes but the lengths: most of any text.
+    if ((before === LETTER || before === BLANK) && isSmall(unit)) {
+      // Small letters of a word, and the blank behind them, are most of any text: they change nothing but the lengths.
       const from = i;
       do i++;
       while (isSmall(text.charCodeAt(i)));
       word += i - from;
       run += i - from;
       if (mixed && run >= 8) flags |= ENCODED;
-      i--;
+      before = LETTER;
+      if (text.charCodeAt(i) !== 32) {
+        i--;
+        continue;
+      }
+      alone = word === 1 ? alone + 1 : 0;
+      if (alone >= 2) flags |= APART;
+      word = 0;
+      run = 0;
+      mixed = false;
+      beforeMark = LETTER;
+      before = BLANK;
       continue;
     }
     const kind = KINDS[unit] ?? OTHER;

@@ -6,6 +6,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   invalid_encoding: 'The body is not UTF-8.',
   duplicate_key: 'A key stands twice in one object, however it is spelt.',
   json_too_deep: 'Nested deeper than `limits.json_depth`.',
+  json_too_many_keys: 'More keys than `limits.json_keys`.',
   invalid_value: 'A field has a wrong type or is out of range; `param` names it.',
   missing_parameter: 'A required field is missing; `param` names it.',
   unsupported_parameter: 'The backend that would serve cannot carry this field; nothing is dropped silently.',

@@ -37,6 +37,7 @@ export const ERRORS = {
   invalid_encoding: client(400),
   duplicate_key: client(400),
   json_too_deep: client(400),
+  json_too_many_keys: client(400),
   invalid_value: client(400),
   missing_parameter: client(400),
   unsupported_parameter: client(400),

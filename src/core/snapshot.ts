@@ -260,6 +260,8 @@ export interface Limits {
   readonly eventBytes: number;
   readonly headerBytes: number;
   readonly jsonDepth: number;
+  /** Keys of all objects of a body together. */
+  readonly jsonKeys: number;
 }
 
 export interface Timeouts {

@@ -106,7 +106,7 @@ export class ResponseSide {
     }
     this.#ended = reply.end;
     if (!this.#bodySeen) {
-      this.#early.push(...reply.chunks.filter((chunk) => chunk.length > 0));
+      for (const chunk of reply.chunks) if (chunk.length > 0) this.#early.push(chunk);
       if (this.#trailersWait) this.#endWithTrailers();
       return;
     }

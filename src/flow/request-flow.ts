@@ -122,7 +122,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
     if (this.#over) return HOLD;
     if (target !== null && target.kind !== 'model') return this.#respond(this.#options.services(ctx, target));
     const began = performance.now();
-    ctx.request = this.#options.client.parse(ctx.head, this.#body.whole());
+    ctx.request = this.#options.client.parse(ctx.head, this.#body.whole(), this.#config.limits);
     ctx.trail.note('adapt', microsSince(began), 'parsed', `${ctx.request.promptTokens} prompt tokens estimated`);
     const walked = walkRequest(this.#options.stations, ctx, this.#keepRouteTime);
     return isPromise(walked) ? walked.then((response) => this.#decided(response)) : this.#decided(walked);

@@ -138,18 +138,17 @@ function isClean(value: unknown, walk: { nodes: number }, depth: number): boolea
   if (typeof value !== 'object' || value === null) return isPlain(value);
   if (depth > MAX_DEPTH) return false;
   if (Array.isArray(value)) {
-    return value.length <= MAX_KEYS && value.every((item: unknown) => isClean(item, walk, depth + 1));
+    for (const item of value as readonly unknown[]) if (!isClean(item, walk, depth + 1)) return false;
+    return value.length <= MAX_KEYS;
   }
   if (Object.getPrototypeOf(value) !== Object.prototype) return false;
   const keys = Object.keys(value);
-  return (
-    keys.length <= MAX_KEYS &&
-    keys.every((key) => {
-      const item = (value as Record<string, unknown>)[key];
-      const { shown, hides } = keyOf(key);
-      return shown === key && !(hides && !isPlain(item)) && isClean(item, walk, depth + 1);
-    })
-  );
+  for (const key of keys) {
+    const item = (value as Record<string, unknown>)[key];
+    const { shown, hides } = keyOf(key);
+    if (shown !== key || (hides && !isPlain(item)) || !isClean(item, walk, depth + 1)) return false;
+  }
+  return keys.length <= MAX_KEYS;
 }
 
 /**

@@ -56,6 +56,7 @@ function describe(trace: Recorded): string {
       word(trace['error']),
       word(trace['total_ms'], '', ' ms'),
     ),
+    say('why', word(trace['error_message'])),
     say('route', word(trace['route']), word(trace['model'], '→ '), word(trace['backend'], 'on ')),
     say(
       'tokens',

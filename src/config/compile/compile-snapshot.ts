@@ -42,6 +42,7 @@ export function compileSnapshot(
       eventBytes: limits.event,
       headerBytes: limits.headers,
       jsonDepth: limits.json_depth,
+      jsonKeys: limits.json_keys,
     },
     timeouts: {
       requestMs: timeouts.request,

@@ -104,6 +104,7 @@ test("a request's story is told with its stations, its tries, its usage and its 
     outcome: 'complete',
     status: 200,
     error: null,
+    error_message: null,
     usage: {
       prompt_tokens: 10,
       cached_tokens: 4,

@@ -42,7 +42,8 @@ export function createWrap({ log, metrics, traces, audit }: WrapOptions): Statio
       const trace = traceOf(ctx, ending);
       if (ctx.config.audit !== null) audit.append({ kind: 'request', time: ctx.time, facts: recorded(ctx, trace) });
       log.info('request', trace);
-      traces.put(ctx.shownId, trace, ctx.config.ledger.keepMs);
+      // Whoever is nobody may call itself by any id: it must not push out what others look for.
+      if (ctx.principal !== undefined) traces.put(ctx.shownId, trace, ctx.config.ledger.keepMs);
     },
   };
 }

@@ -61,6 +61,12 @@ function start(tools, script) {
       if (!terminal || signal === 'SIGTERM') child.kill(signal);
     });
   }
+  // npm does not pass on that it was killed: without this, servers would stay behind.
+  const parent = process.ppid;
+  const orphaned = setInterval(() => {
+    if (process.ppid !== parent) child.kill('SIGTERM');
+  }, 500);
+  orphaned.unref();
   child.once('error', (error) => {
     process.stderr.write(`${name}: ${error.message}\n`);
     process.exitCode = 1;

@@ -31,6 +31,7 @@ function context(modelShown: string): DecodeContext {
   const request = client.parse(
     { method: 'POST', path: '/v1/chat/completions', headers: new HeaderList([]) },
     Buffer.from('{"model":"m","messages":[{"role":"user","content":"x"}],"stream":true}'),
+    { jsonDepth: 64, jsonKeys: 25_000 },
   );
   const limits = { maxEventBytes: 1 << 20, maxAnswerBytes: 1 << 24 };
   // The decoder reads neither the deployment nor the id.

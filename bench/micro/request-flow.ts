@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDialects } from '../../src/app/dialects.ts';
+import { silentAudit } from '../../src/app/open-audit.ts';
 import { createGateway } from '../../src/app/gateway.ts';
 import { load } from '../../src/app/load.ts';
 import { HeaderList, type HeaderPair } from '../../src/core/http.ts';
@@ -36,6 +37,7 @@ const gateway = createGateway({
   metrics: createMetrics({ labelValues: snapshot.telemetry.labelValues }),
   clock: systemClock,
   mayWatchBody: () => false,
+  audit: silentAudit,
 });
 await gateway.prefetch(snapshot);
 

@@ -48,7 +48,8 @@ from a closed loop (each connection sends again when it has its answer), added l
 fixed rate, and time counts from when a request was due). Every setup is warmed up first; rounds alternate in direction, so
 that a machine that grows slower or faster hits all alike.
 
-Only the ratios and differences are claims. The absolute figures depend on the machine, which was shared while this ran.
+Only the ratios and differences are claims, and only as far as their rounds agree: one whose rounds lie further apart than the
+figure itself says nothing on this machine. The absolute figures depend on the machine, which may be shared.
 `;
 
 /** The results as docs/performance.md. */
@@ -66,7 +67,7 @@ export function markdown(results: Results): string {
     `${date}, mode ${mode}. Machine: ${list(machine)}. Versions: ${list(versions)}. Load generator, model server, Envoy, TokenLat`,
     'and Redis share these cores: with two cores a second worker cannot double the throughput.\n',
     '## How to repeat\n',
-    '```sh\nnpm run bench              # everything, about 20 minutes\nnpm run bench -- --quick   # less than 3 minutes',
+    '```sh\nnpm run bench              # everything, about 15 minutes\nnpm run bench -- --quick   # less than 3 minutes; --no-write leaves the files in docs/ as they are',
     'npm run bench -- --no-write --only plain,stream100 --setups echo,tokenlat',
     'npm run bench -- --quick --only plain --setups tokenlat --profile profile   # a V8 CPU profile\n```\n',
   ].join('\n');

@@ -17,7 +17,7 @@ Three whole files: [minimal](../examples/minimal.yaml), [sidecar](../examples/si
 - **Units.** Durations: \`500ms\`, \`5s\`, \`1m\`, \`1h\`, \`30d\`. Sizes: \`64KiB\`, \`8MiB\`. A bare number is refused.
 - **Reload.** A change of the file, or of one that it names, is taken up within a second. A request keeps the configuration that
   it began with. A file that is not fit to run changes nothing: the old one stays, the log and \`/readyz\` say why,
-  \`tokenlat_anomalies_total{kind="config_refused"}\` counts it. Only a restart changes \`server\`, \`redis\`,
+  \`tokenlat_anomalies_total{kind="config_refused"}\` counts it. Only a restart changes \`server\`, \`redis\`, \`audit\`,
   \`telemetry\`, \`listen.admin_port\`, \`ledger.keep\` and \`ledger.max_events\`.
 - Unknown keys are errors, with the nearest known name in the message.
 

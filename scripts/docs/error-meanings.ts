@@ -6,6 +6,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   invalid_encoding: 'The body is not UTF-8.',
   duplicate_key: 'A key stands twice in one object, however it is spelt.',
   json_too_deep: 'Nested deeper than `limits.json_depth`.',
+  json_too_many_keys: 'More keys than `limits.json_keys`.',
   invalid_value: 'A field has a wrong type or is out of range; `param` names it.',
   missing_parameter: 'A required field is missing; `param` names it.',
   unsupported_parameter: 'The backend that would serve cannot carry this field; nothing is dropped silently.',
@@ -36,6 +37,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   store_unavailable: 'Redis does not answer and the route says `on_store_error: deny`.',
   identity_provider_unavailable:
     'No usable keys of the issuer: the key set cannot be had and the old one is older than `max_stale`.',
+  audit_unavailable: 'The audit log cannot be written, and `audit.on_error` says `block`.',
   processor_unavailable: 'Envoy reaches no TokenLat worker, or the worker broke. Nothing passes without one.',
   shutting_down: 'Envoy sheds load.',
   request_timeout: 'The request did not come in time, or its time ended before it was sent on (in a queue).',

@@ -23,7 +23,8 @@ export interface Child {
 export async function startChild({ name, command, args, logFile, stopMs, onExit }: ChildOptions): Promise<Child> {
   const log = createWriteStream(logFile, { flags: 'a', mode: 0o600 });
   log.on('error', (error) => onExit(`the log of ${name} cannot be written: ${error.message}`));
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  // A group of its own: Ctrl-C in a terminal is for us, and we end our children in order.
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   child.stdout.pipe(log, { end: false });
   child.stderr.pipe(log, { end: false });
   // What it still had in its pipes comes after its exit.

@@ -18,8 +18,14 @@ export interface EnvoyOptions {
   readonly onExit: (reason: string) => void;
 }
 
+/** A running Envoy of ours. */
+export interface EnvoyChild extends Child {
+  /** Takes no new connection, and resolves when no request is under way any more, or `deadlineMs` is over. */
+  drain(deadlineMs: number): Promise<void>;
+}
+
 /** Starts Envoy and waits until it serves. Throws `StartupError`. */
-export async function startEnvoy({ config, dir, adminPort, concurrency, onExit }: EnvoyOptions): Promise<Child> {
+export async function startEnvoy({ config, dir, adminPort, concurrency, onExit }: EnvoyOptions): Promise<EnvoyChild> {
   const command = findEnvoy();
   let dead = false;
   const logFile = join(dir, 'envoy.log');
@@ -39,7 +45,14 @@ export async function startEnvoy({ config, dir, adminPort, concurrency, onExit }
     await child.stop();
     throw new StartupError(`Envoy did not start; see ${logFile}`);
   }
-  return child;
+  return {
+    ...child,
+    async drain(deadlineMs) {
+      // Connections that stay open are told to close with their next answer; nothing is cut.
+      await ask(adminPort, '/drain_listeners?graceful&skip_exit', 'POST');
+      await waitUntil(async () => (await activeRequests(adminPort)) === 0, { timeoutMs: deadlineMs, stop: () => dead });
+    },
+  };
 }
 
 /** Path of an Envoy that is new enough. Throws `StartupError` with what to do. */
@@ -70,10 +83,23 @@ function versionOf(command: string): readonly [number, number] | null {
 }
 
 async function isReady(adminPort: number): Promise<boolean> {
+  return (await ask(adminPort, '/ready')) !== null;
+}
+
+/** Requests of clients that Envoy has not answered to the end; 0 when it does not say. */
+async function activeRequests(adminPort: number): Promise<number> {
+  const text =
+    (await ask(adminPort, `/stats?filter=${encodeURIComponent('^http\\.tokenlat\\.downstream_rq_active$')}`)) ?? '';
+  return Number(/: (\d+)/.exec(text)?.[1] ?? 0);
+}
+
+/** What Envoy's admin listener answers; `null` when it does not, or not well. */
+async function ask(adminPort: number, path: string, method = 'GET'): Promise<string | null> {
   try {
-    const response = await fetch(`http://127.0.0.1:${adminPort}/ready`, { signal: AbortSignal.timeout(1000) });
-    return response.ok;
+    const response = await fetch(`http://127.0.0.1:${adminPort}${path}`, { method, signal: AbortSignal.timeout(1000) });
+    const text = await response.text();
+    return response.ok ? text : null;
   } catch {
-    return false;
+    return null;
   }
 }

@@ -21,6 +21,7 @@ import { createSchedule } from '../stations/schedule/station.ts';
 import { createWrap } from '../stations/wrap/wrap.ts';
 import type { Stores } from '../store/stores.ts';
 import type { Dialects } from './dialects.ts';
+import type { OpenedAudit } from './open-audit.ts';
 
 export interface GatewayOptions {
   readonly config: () => Snapshot;
@@ -32,6 +33,7 @@ export interface GatewayOptions {
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly mayWatchBody: () => boolean;
+  readonly audit: OpenedAudit;
 }
 
 /** One process's gateway, without its wire. */
@@ -46,7 +48,7 @@ export interface Gateway {
 
 /** Joins the six stations, in the order in which a request meets them, to the stores and the telemetry. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { config, stores, dialects, worker, workers, log, metrics, clock, mayWatchBody } = options;
+  const { config, stores, dialects, worker, workers, log, metrics, clock, mayWatchBody, audit } = options;
   const client = createOpenAiClient();
   const live = new LiveRequests();
   const authenticate = createAuthenticate({ log, metrics, clock });
@@ -59,7 +61,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     .via(createRoute({ log, metrics, clock, supports: dialects.supports }))
     .via(enhance)
     .via(adapt.station)
-    .via(createWrap({ log, metrics, traces: stores.traces }));
+    .via(createWrap({ log, metrics, traces: stores.traces, audit }));
   const flow: FlowOptions = {
     stations,
     adapt,

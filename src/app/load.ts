@@ -47,10 +47,10 @@ export const CONFIG_CHECKS = {
 /** Environment variable by which workers learn where `tokenlat up` keeps sockets. */
 export const SOCKET_DIR_VARIABLE = 'TOKENLAT_SOCKET_DIR';
 
-/** Reads the configuration at `path`. Throws `ConfigError`. */
-export function load(path: string): LoadedConfig {
+/** Reads the configuration at `path`. `ownRedis`: the caller starts one where the file names none. Throws `ConfigError`. */
+export function load(path: string, { ownRedis = false }: { readonly ownRedis?: boolean } = {}): LoadedConfig {
   const full = resolve(path);
-  const result = loadConfig({ path: full, ...CONFIG_CHECKS, generation: 1 });
+  const result = loadConfig({ path: full, ...CONFIG_CHECKS, ownRedis, generation: 1 });
   if (!result.ok) throw new ConfigError(result.problems, result.files);
   return { path: full, snapshot: result.snapshot, warnings: result.warnings, files: result.files };
 }

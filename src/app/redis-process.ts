@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type Child, startChild } from './child.ts';
@@ -20,6 +20,8 @@ export async function startLocalRedis(dir: string, onExit: (reason: string) => v
   }
   mkdirSync(dir, { recursive: true });
   const socket = join(dir, 'redis.sock');
+  const pidFile = join(dir, 'redis.pid');
+  await endLeftover(socket, pidFile);
   let dead = false;
   const child = await startChild({
     name: 'Redis',
@@ -28,6 +30,7 @@ export async function startLocalRedis(dir: string, onExit: (reason: string) => v
       port: '0',
       unixsocket: socket,
       unixsocketperm: '700',
+      pidfile: pidFile,
       dir,
       appendonly: 'yes',
       appendfsync: 'everysec',
@@ -47,6 +50,19 @@ export async function startLocalRedis(dir: string, onExit: (reason: string) => v
     throw new StartupError(`Redis did not start; see ${join(dir, 'redis.log')}`);
   }
   return { ...child, url: `unix://${socket}` };
+}
+
+/** A Redis of a run that was killed still has the data: two of them would write one file. It is ours, so it is ended. */
+async function endLeftover(socket: string, pidFile: string): Promise<void> {
+  if (!(await accepts(socket))) return;
+  const pid = Number(existsSync(pidFile) ? readFileSync(pidFile, 'utf8') : Number.NaN);
+  if (!Number.isSafeInteger(pid) || pid <= 1) {
+    throw new StartupError(`a Redis that is not ours listens on ${socket}: end it, or choose another --state`);
+  }
+  process.kill(pid, 'SIGTERM');
+  const ended = await waitUntil(async () => !(await accepts(socket)), { timeoutMs: 10_000 });
+  if (!ended)
+    throw new StartupError(`the Redis of an earlier run (process ${pid}) does not end: end it, then try again`);
 }
 
 function accepts(path: string): Promise<boolean> {

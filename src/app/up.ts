@@ -67,7 +67,10 @@ export async function up({ path, stateDir, log, logFile, onFatal }: UpOptions): 
       concurrency: loaded.snapshot.server.workers,
       onExit: onFatal,
     });
-    stops.push(() => envoy.stop());
+    stops.push(async () => {
+      await envoy.drain(loaded.snapshot.server.drainMs);
+      await envoy.stop();
+    });
     return {
       url: `${listen.tls === null ? 'http' : 'https'}://${hostOf(listen.address)}:${listen.port}/v1`,
       loaded,

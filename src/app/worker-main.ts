@@ -11,8 +11,12 @@ async function main([path = '', index = '', runDir = '', logFile = '']: readonly
   const worker = await startWorker({ loaded, index: Number(index), runDir, log });
   const leave = once(worker);
   guardProcess(log, leave);
-  // The primary is gone: nobody would restart or drain us.
+  // The primary is gone, perhaps while we started: nobody would restart or drain us.
   process.once('disconnect', () => void leave());
+  if (!process.connected) {
+    await leave();
+    return;
+  }
   process.on('message', (message: ToWorker) => {
     if (message.kind === 'drain') void leave(0, message.noticeMs);
     if (message.kind === 'report') {
@@ -39,7 +43,11 @@ process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {});
 
 main(process.argv.slice(2)).catch((reason: unknown) => {
-  say({ kind: 'failed', message: reason instanceof Error ? reason.message : String(reason) });
-  process.exitCode = 1;
-  if (process.connected) process.disconnect();
+  const gone = (): never => process.exit(1);
+  if (process.connected)
+    process.send?.(
+      { kind: 'failed', message: reason instanceof Error ? reason.message : String(reason) } satisfies FromWorker,
+      gone,
+    );
+  else gone();
 });

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../core/ports/telemetry.ts';
 import { systemClock } from '../core/ports/clock.ts';
 import { createExtProcServer } from '../extproc/server.ts';
-import { createMetrics } from '../telemetry/metrics.ts';
+import type { Stores } from '../store/stores.ts';
+import { createMetrics, type PromMetrics } from '../telemetry/metrics.ts';
 import { bindAddress } from './bind-address.ts';
 import { bodyWatch } from './body-watch.ts';
 import { createDialects } from './dialects.ts';
@@ -9,6 +11,8 @@ import { createGateway } from './gateway.ts';
 import { createLiveConfig } from './live-config.ts';
 import type { LoadedConfig } from './load.ts';
 import { createNeighbours } from './neighbours.ts';
+import { localRedis } from './local-redis.ts';
+import { openAudit, type OpenedAudit } from './open-audit.ts';
 import { openStores } from './open-stores.ts';
 import { serverLimits } from './server-limits.ts';
 import { startSweeper } from './sweeper.ts';
@@ -40,19 +44,27 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { loaded, log } = options;
   const metrics = createMetrics({ labelValues: loaded.snapshot.telemetry.labelValues });
   const stores = openStores(loaded.snapshot, log, metrics);
+  const redis = loaded.snapshot.redis ?? localRedis();
+  const audit = openAudit(loaded.snapshot, { worker: options.index, log, metrics, redis });
   try {
-    return await assemble(options, metrics, stores);
+    return await assemble(options, { metrics, stores, audit });
   } catch (reason) {
+    await audit.close();
     await stores.close();
     metrics.close();
     throw reason;
   }
 }
 
+interface Parts {
+  readonly metrics: PromMetrics;
+  readonly stores: Stores;
+  readonly audit: OpenedAudit;
+}
+
 async function assemble(
   { loaded, index, runDir, log }: WorkerOptions,
-  metrics: ReturnType<typeof createMetrics>,
-  stores: ReturnType<typeof openStores>,
+  { metrics, stores, audit }: Parts,
 ): Promise<Worker> {
   const { server: settings } = loaded.snapshot;
   const config = createLiveConfig(loaded, log, metrics);
@@ -66,6 +78,7 @@ async function assemble(
     metrics,
     clock: systemClock,
     mayWatchBody: bodyWatch(systemClock),
+    audit,
   });
   await Promise.all([stores.ready(STORE_WAIT_MS), gateway.prefetch(loaded.snapshot)]);
   const neighbours = createNeighbours({
@@ -101,6 +114,7 @@ async function assemble(
         ...(stores.state() === 'down' ? ['store: down'] : []),
         ...(durability === null ? [] : durability.warnings.map((warning) => `store: ${warning}`)),
         ...(problem === null ? [] : [`config: ${problem}`]),
+        ...(audit.state() === 'failing' ? ['audit: cannot be written'] : []),
       ];
       return {
         worker: index,
@@ -116,8 +130,10 @@ async function assemble(
       stopSweeper();
       await server.drain(settings.drainMs, noticeMs);
       gateway.live.endAll();
+      await Promise.race([gateway.live.finished(), sleep(FLUSH_MS, undefined, { ref: false })]);
       await stores.flush(FLUSH_MS);
       await neighbours.close();
+      await audit.close();
       await stores.close();
       metrics.close();
     },

@@ -21,14 +21,16 @@ test('what is appended is on disk after a flush, chained, and verifies', async (
   assert.equal(log.state(), 'ok');
   await log.close();
   const report = await verify();
-  assert.deepEqual([report.ok, report.records, report.chains[0]?.proven, report.chains[0]?.unproven], [true, 502, 502, 0]);
+  assert.deepEqual(
+    [report.ok, report.records, report.chains[0]?.proven, report.chains[0]?.unproven],
+    [true, 502, 502, 0],
+  );
   clean();
 });
 
 test('what comes after the last checkpoint is told as unproven', async () => {
   const { open, verify, clean } = rig();
   const log = open();
-  await log.flush(5000);
   log.append(entry(1));
   await log.flush(5000);
   await sleep(20);
@@ -37,7 +39,7 @@ test('what comes after the last checkpoint is told as unproven', async () => {
   await log.flush(5000);
   const { ok, chains } = await verify();
   assert.equal(ok, true);
-  assert.deepEqual([chains[0]?.last, chains[0]?.proven, chains[0]?.unproven], [4, 1, 3]);
+  assert.deepEqual([chains[0]?.last, chains[0]?.proven, chains[0]?.unproven], [4, 2, 2]);
   await log.close();
   clean();
 });
@@ -45,7 +47,11 @@ test('what comes after the last checkpoint is told as unproven', async () => {
 test('segments are changed by size and by age, and the chain goes through them', async () => {
   const { open, verify, segments, clean } = rig();
   let time = Date.now();
-  const log = open({ segmentBytes: 64 * 1024, rotateMs: 1000, clock: { now: () => performance.now(), time: () => time } });
+  const log = open({
+    segmentBytes: 64 * 1024,
+    rotateMs: 1000,
+    clock: { now: () => performance.now(), time: () => time },
+  });
   for (let n = 0; n < 1000; n += 1) {
     log.append(entry(n, { filler: 'x'.repeat(100) }));
     if (n % 100 === 99) await log.flush(5000);
@@ -66,7 +72,10 @@ test('segments are changed by size and by age, and the chain goes through them',
 });
 
 /** A disk whose calls fail as a test says. */
-function disk(): { readonly open: OpenSegment; fault: (call: 'write' | 'datasync' | 'open', bytes: number) => number | Error | Promise<void> } {
+function disk(): {
+  readonly open: OpenSegment;
+  fault: (call: 'write' | 'datasync' | 'open', bytes: number) => number | Error | Promise<void>;
+} {
   const self = {
     fault: (_call: 'write' | 'datasync' | 'open', bytes: number): number | Error | Promise<void> => bytes,
     open: async (path: string, flags: string, mode: number): Promise<SegmentHandle> => {
@@ -144,7 +153,7 @@ test('a log that cannot begin begins when it can', async () => {
   bad.fault = (call) => (call === 'open' ? ENOSPC : 0);
   const log = open({ open: bad.open });
   log.append(entry(0));
-  assert.equal(await log.flush(100), 1);
+  assert.equal(await log.flush(100), 2);
   assert.equal(log.state(), 'failing');
   bad.fault = (_, bytes) => bytes;
   assert.equal(await log.flush(5000), 0);
@@ -226,13 +235,32 @@ for (const torn of ['', '000', 'garbage without an end', '\u0000\u0000\u0000\n\n
     assert.equal(existsSync(join(dir, `${file.slice(0, -11)}.live`)), false);
     const record = parseRecord(Buffer.from(lines(segments()[1] ?? '')[0]?.slice(74) ?? ''));
     assert.equal(record?.facts['event'], 'recovery');
-    assert.equal((record?.facts['recovered'] as [{ cut: { bytes: number } | null }])[0].cut?.bytes ?? 0, Buffer.byteLength(torn));
+    assert.ok(record !== null);
+    const [told] = record.facts['recovered'] as unknown as [{ cut: { bytes: number } | null }];
+    assert.equal(told.cut?.bytes ?? 0, Buffer.byteLength(torn));
     const report = await verify();
     assert.equal(report.ok, true, JSON.stringify(report.findings));
     assert.deepEqual(kinds(report, false), ['recovery@1']);
     clean();
   });
 }
+
+test('a chain that was killed before its first checkpoint gets one, also from behind an empty segment', async () => {
+  const { open, verify, dir, segments, stores, clean } = rig();
+  const first = open();
+  for (let n = 0; n < 20; n += 1) first.append(entry(n));
+  await first.close();
+  const chain = (segments()[0] ?? '').slice(0, -11);
+  rmSync(join(dir, '..', 'checkpoints', `${chain}.checkpoints`));
+  writeFileSync(join(dir, `${chain}.000002.log`), '');
+  leave(dir, chain);
+  await sleep(2);
+  await open().close();
+  assert.equal((await stores[0]?.list(chain))?.length, 1);
+  const report = await verify();
+  assert.deepEqual([report.ok, report.chains[0]?.unproven], [true, 0], JSON.stringify(report.findings));
+  clean();
+});
 
 test('what is no crash is not mended away', async () => {
   const { open, verify, dir, segments, lines, write, clean } = rig();
@@ -256,7 +284,15 @@ test('a tail that was cut below a checkpoint is not sworn to anew after a crash'
   for (let n = 0; n < 20; n += 1) first.append(entry(n));
   await first.close();
   const file = segments()[0] ?? '';
-  truncateSync(join(dir, file), Buffer.byteLength(lines(file).slice(0, 15).map((line) => `${line}\n`).join('')));
+  truncateSync(
+    join(dir, file),
+    Buffer.byteLength(
+      lines(file)
+        .slice(0, 15)
+        .map((line) => `${line}\n`)
+        .join(''),
+    ),
+  );
   leave(dir, file.slice(0, -11));
   await sleep(2);
   await open().close();

@@ -1,54 +1,25 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEntry, AuditLog } from '../core/ports/audit.ts';
-import type { Clock } from '../core/ports/clock.ts';
 import type { Json } from '../core/json.ts';
-import type { Log, Metrics } from '../core/ports/telemetry.ts';
+import type { AuditChainOptions } from './audit-chain-options.ts';
 import { chainOn } from './chain-state.ts';
 import type { Batch, ChainState } from './chain-state.ts';
-import type { Checkpointer } from './checkpointer.ts';
 import { EntryQueue } from './entry-queue.ts';
 import { writeFacts } from './facts.ts';
-import { chainName, listChains, liveFile, segmentFile } from './names.ts';
-import { processIdentity } from './process-identity.ts';
-import { NO_HASH } from './record.ts';
-import { recover } from './recover.ts';
-import type { Recovered } from './recover.ts';
-import { retire } from './retire.ts';
+import { liveFile, segmentFile } from './names.ts';
+import { openChain } from './open-chain.ts';
 import { SegmentLost, SegmentWriter } from './segment-writer.ts';
-import type { OpenSegment } from './segment-writer.ts';
 import { writeIndex } from './summary.ts';
 import type { SegmentSummary } from './summary.ts';
-
-export interface AuditChainOptions {
-  readonly dir: string;
-  readonly node: string;
-  readonly worker: number;
-  readonly workers: number;
-  readonly segmentBytes: number;
-  readonly rotateMs: number;
-  readonly keepMs: number;
-  readonly checkpoint: { readonly everyMs: number; readonly records: number };
-  readonly checkpointer: Checkpointer;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Pick<Metrics, 'anomaly'>;
-  /** How long the first entry of a batch waits for others. */
-  readonly gatherMs?: number;
-  /** Bound of the queue. */
-  readonly queueBytes?: number;
-  /** A write that takes longer counts as failing. */
-  readonly stallMs?: number;
-  readonly open?: OpenSegment;
-}
+import { Upkeep } from './upkeep.ts';
 
 const QUEUE_BYTES = 8 * 1024 * 1024;
 const BATCH_BYTES = 1024 * 1024;
-const GATHER_MS = 3;
+const GATHER_MS = 5;
 const STALL_MS = 5000;
 const RETRY_MS = { first: 50, most: 1000 };
-const RETIRE_EVERY_MS = 3_600_000;
 const CLOSE_MS = 5000;
 
 /**
@@ -62,8 +33,8 @@ export function createAuditChain(options: AuditChainOptions): AuditLog {
 class AuditChain implements AuditLog {
   readonly #options: AuditChainOptions;
   readonly #queue: EntryQueue;
+  readonly #upkeep: Upkeep;
   #state: ChainState | null = null;
-  #start = { from: 1, base: NO_HASH };
   #segment: { readonly n: number; readonly writer: SegmentWriter; readonly since: number } | null = null;
   #summary: SegmentSummary | null = null;
   #batch: Batch | null = null;
@@ -73,21 +44,18 @@ class AuditChain implements AuditLog {
   #urgent = false;
   #closing = false;
   #ended = false;
-  #sworn = 0;
   #finishRecovery: (() => Promise<void>) | null = null;
-  #swearing: Promise<void> = Promise.resolve();
   #waiters: (() => void)[] = [];
-  readonly #timers: NodeJS.Timeout[] = [];
 
   constructor(options: AuditChainOptions) {
     this.#options = options;
     this.#queue = new EntryQueue(options.queueBytes ?? QUEUE_BYTES);
+    this.#upkeep = new Upkeep(options, () =>
+      this.#state === null ? null : { state: this.#state, open: this.#segment?.n ?? 1 },
+    );
   }
 
   start(): this {
-    const every = (ms: number, run: () => void): void => void this.#timers.push(setInterval(run, ms).unref());
-    every(this.#options.checkpoint.everyMs, () => void this.#swear());
-    every(RETIRE_EVERY_MS, () => void this.#retire());
     this.#kick();
     return this;
   }
@@ -125,7 +93,7 @@ class AuditChain implements AuditLog {
     if (this.#closing) return;
     this.#push('system', { event: 'close' });
     this.#closing = true;
-    for (const timer of this.#timers) clearInterval(timer);
+    this.#upkeep.stop();
     const left = await this.flush(CLOSE_MS);
     this.#ended = true;
     const { log } = this.#options;
@@ -135,8 +103,9 @@ class AuditChain implements AuditLog {
   }
 
   async #finish(left: number): Promise<void> {
+    await this.#pump;
     await this.#finishSegment();
-    await this.#swear();
+    await this.#upkeep.swear();
     if (left > 0 || this.#state === null) return;
     await rm(join(this.#options.dir, liveFile(this.#state.chain)), { force: true }).catch(() => {});
   }
@@ -168,11 +137,10 @@ class AuditChain implements AuditLog {
         await this.#step();
         this.#tryingSince = null;
         pause = RETRY_MS.first;
-        this.#recovered();
       } catch (error) {
         this.#failed(error);
         if (this.#ended) break;
-        await sleep(pause);
+        await sleep(pause, undefined, { ref: false });
         pause = Math.min(pause * 2, RETRY_MS.most);
       }
     }
@@ -196,49 +164,36 @@ class AuditChain implements AuditLog {
     this.#state = batch.state;
     this.#summary = batch.summary;
     this.#queue.done(batch.entries);
+    this.#recovered();
     this.#wake();
     await this.#mend();
-    if (this.#sworn === 0 || batch.state.seq - this.#sworn >= this.#options.checkpoint.records) void this.#swear();
+    if (this.#upkeep.due(batch.state.seq)) void this.#upkeep.swear();
     if (writer.offset >= this.#options.segmentBytes) await this.#rotate();
   }
 
-  /** Mends what was before, then begins a chain with a record of it. */
   async #open(): Promise<ChainState> {
-    const { dir, node, worker, workers, checkpointer, clock, log, metrics } = this.#options;
-    await mkdir(dir, { recursive: true, mode: 0o700 });
-    let problem: string | null = null;
-    const found = await recover({ dir, node, worker, workers, checkpointer }).catch((error: unknown): Recovered => {
-      problem = error instanceof Error ? error.message : String(error);
-      log.error('earlier audit chains could not be read', { problem });
-      return { after: null, recovered: [], finish: async () => {} };
-    });
-    this.#finishRecovery = found.finish;
-    const taken = await listChains(dir);
-    let time = clock.time();
-    while (taken.has(chainName(node, worker, time))) time += 1;
-    const chain = chainName(node, worker, time);
-    await writeFile(join(dir, liveFile(chain)), `${processIdentity(process.pid) ?? ''}\n`, { mode: 0o600 });
-    const { after, recovered } = found;
-    if (recovered.length > 0) metrics.anomaly('audit_recovered');
-    const head = after?.hash ?? NO_HASH;
-    this.#start = { from: 1, base: head };
-    const event = recovered.length > 0 || problem !== null ? 'recovery' : 'start';
-    const facts = writeFacts({ event, after: after === null ? null : { ...after }, recovered, problem, pid: process.pid });
-    this.#queue.putFirst({ kind: 'system', time, facts });
-    this.#segment = this.#newSegment(chain, 1);
-    return { chain, seq: 0, head };
+    const { state, entry, finish } = await openChain(this.#options);
+    this.#finishRecovery = finish;
+    this.#upkeep.begin(state.head);
+    this.#queue.putFirst(entry);
+    this.#segment = this.#newSegment(state.chain, 1);
+    return state;
   }
 
   async #mend(): Promise<void> {
     const finish = this.#finishRecovery;
+    if (finish === null) return;
     this.#finishRecovery = null;
-    await finish?.().catch((error: unknown) => {
-      this.#options.log.error('an earlier audit chain could not be mended', { error: asError(error) });
-    });
+    await finish();
+    void this.#upkeep.retire();
   }
 
   #newSegment(chain: string, n: number) {
-    return { n, writer: new SegmentWriter(join(this.#options.dir, segmentFile(chain, n)), this.#options.open), since: this.#options.clock.time() };
+    return {
+      n,
+      writer: new SegmentWriter(join(this.#options.dir, segmentFile(chain, n)), this.#options.open),
+      since: this.#options.clock.time(),
+    };
   }
 
   async #currentSegment() {
@@ -254,7 +209,7 @@ class AuditChain implements AuditLog {
     const next = this.#newSegment(this.#state?.chain ?? '', (this.#segment?.n ?? 0) + 1);
     this.#segment = next;
     this.#summary = null;
-    void this.#retire();
+    void this.#upkeep.retire();
     return next;
   }
 
@@ -288,34 +243,10 @@ class AuditChain implements AuditLog {
   }
 
   #recovered(): void {
+    this.#tryingSince = null;
     if (!this.#failing) return;
     this.#failing = false;
     this.#options.log.info('audit records are written again');
-  }
-
-  /** One at a time; what is new meanwhile is sworn next time. */
-  #swear(): Promise<void> {
-    this.#swearing = this.#swearing.then(async () => {
-      const state = this.#state;
-      if (state === null || state.seq === 0 || state.seq === this.#sworn) return;
-      // Before it is stored: a store that is away must not be asked anew with each batch.
-      this.#sworn = state.seq;
-      const kept = await this.#options.checkpointer.issue({ ...this.#start, chain: state.chain, seq: state.seq, head: state.head });
-      if (kept < this.#options.checkpointer.stores && this.#sworn === state.seq) this.#sworn = state.seq - 1;
-    });
-    return this.#swearing;
-  }
-
-  #retire(): Promise<void> {
-    this.#swearing = this.#swearing.then(async () => {
-      const state = this.#state;
-      const open = this.#segment?.n ?? 1;
-      if (state === null || this.#closing) return;
-      await retire(this.#options, { ...state, open, startAt: (start) => (this.#start = start) }).catch((error: unknown) => {
-        this.#options.log.error('old audit segments could not be removed', { error: asError(error) });
-      });
-    });
-    return this.#swearing;
   }
 }
 

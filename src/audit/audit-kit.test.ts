@@ -7,7 +7,7 @@ import type { AuditEntry, AuditLog, CheckpointStore } from '../core/ports/audit.
 import { systemClock } from '../core/ports/clock.ts';
 import type { Log } from '../core/ports/telemetry.ts';
 import { createAuditChain } from './audit-chain.ts';
-import type { AuditChainOptions } from './audit-chain.ts';
+import type { AuditChainOptions } from './audit-chain-options.ts';
 import { createCheckpointer } from './checkpointer.ts';
 import { createFolderCheckpointStore } from './folder-checkpoint-store.ts';
 import { verifyAudit } from './verify-audit.ts';
@@ -29,7 +29,10 @@ export interface Rig {
   readonly clean: () => void;
 }
 
-export function rig({ key = KEY, stores }: { readonly key?: KeyObject; readonly stores?: readonly CheckpointStore[] } = {}): Rig {
+export function rig({
+  key = KEY,
+  stores,
+}: { readonly key?: KeyObject; readonly stores?: readonly CheckpointStore[] } = {}): Rig {
   const root = mkdtempSync(join(tmpdir(), 'tokenlat-audit-'));
   const dir = join(root, 'log');
   const used = stores ?? [createFolderCheckpointStore({ dir: join(root, 'checkpoints') })];
@@ -60,7 +63,10 @@ export function rig({ key = KEY, stores }: { readonly key?: KeyObject; readonly 
         ...options,
       }),
     verify: (now = Date.now() + 3_600_000) => verifyAudit({ dir, checkpoints: used, publicKeys: [PUBLIC_KEY], now }),
-    segments: () => readdirSync(dir).filter((file) => file.endsWith('.log')).toSorted(),
+    segments: () =>
+      readdirSync(dir)
+        .filter((file) => file.endsWith('.log'))
+        .toSorted(),
     lines: (file) => readFileSync(join(dir, file), 'utf8').split('\n').slice(0, -1),
     write: (file, lines) => writeFileSync(join(dir, file), lines.map((line) => `${line}\n`).join('')),
     clean: () => rmSync(root, { recursive: true, force: true }),
@@ -78,5 +84,7 @@ export function entry(n: number, facts: AuditEntry['facts'] = {}): AuditEntry {
 
 /** Faults and notes as `kind@seq`. */
 export function kinds({ findings }: AuditReport, faults = true): string[] {
-  return findings.filter(({ fault }) => fault === faults).map(({ kind, seq }) => (seq === null ? kind : `${kind}@${seq}`));
+  return findings
+    .filter(({ fault }) => fault === faults)
+    .map(({ kind, seq }) => (seq === null ? kind : `${kind}@${seq}`));
 }

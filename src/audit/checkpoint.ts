@@ -65,7 +65,7 @@ function parse(text: string): { readonly [key: string]: Json } | null {
   } catch {
     return null;
   }
-  const hashes = HASHES.every((key) => /^[0-9a-f]{64}$/.test(String(value[key])));
+  const hashes = HASHES.every((key) => typeof value[key] === 'string' && /^[0-9a-f]{64}$/.test(value[key]));
   const numbers = NUMBERS.every((key) => Number.isSafeInteger(value[key]));
   const { from, seq, count } = value as unknown as Checkpoint;
   if (!hashes || !numbers || typeof value['chain'] !== 'string' || value['v'] !== 1) return null;

@@ -32,7 +32,9 @@ export interface Checkpointer {
 export function createCheckpointer({ stores, key, publicKey, clock, log, metrics }: CheckpointerOptions): Checkpointer {
   const last = new Map<string, string>();
 
-  const readAll = async (chain: string): Promise<readonly { readonly text: string; readonly checkpoint: Checkpoint }[]> => {
+  const readAll = async (
+    chain: string,
+  ): Promise<readonly { readonly text: string; readonly checkpoint: Checkpoint }[]> => {
     const lists = await Promise.allSettled(stores.map((store) => store.list(chain)));
     const read = lists.filter((list) => list.status === 'fulfilled');
     if (read.length === 0) throw new Error('no store of checkpoints can be read');
@@ -62,10 +64,18 @@ export function createCheckpointer({ stores, key, publicKey, clock, log, metrics
       let prev = last.get(sworn.chain);
       if (prev === undefined && sworn.seq > 1) {
         // Another process's chain: what it swore last is in the stores.
-        prev = await readAll(sworn.chain).then((all) => all.at(-1)?.text, () => undefined);
+        prev = await readAll(sworn.chain).then(
+          (all) => all.at(-1)?.text,
+          () => undefined,
+        );
       }
       const text = signCheckpoint(
-        { ...sworn, count: sworn.seq - sworn.from + 1, time: clock.time(), prev: prev === undefined ? NO_HASH : checkpointHash(prev) },
+        {
+          ...sworn,
+          count: sworn.seq - sworn.from + 1,
+          time: clock.time(),
+          prev: prev === undefined ? NO_HASH : checkpointHash(prev),
+        },
         key,
       );
       const kept = await Promise.all(stores.map((store) => put(store, sworn.chain, text)));

@@ -19,7 +19,10 @@ export function createFolderCheckpointStore({ dir }: { readonly dir: string }): 
     append: async (chain, checkpoint) => {
       const path = pathOf(chain);
       await mkdir(dir, { recursive: true, mode: 0o700 });
-      const size = await stat(path).then((found) => found.size, () => 0);
+      const size = await stat(path).then(
+        (found) => found.size,
+        () => 0,
+      );
       if (size > TRIM_BYTES) await trim(path);
       await appendLine(path, checkpoint, size);
     },
@@ -60,7 +63,10 @@ async function trim(path: string): Promise<void> {
 
 /** A line without its end is one that a crash tore: it was never acknowledged. */
 function lines(text: string): string[] {
-  return text.slice(0, text.lastIndexOf('\n') + 1).split('\n').filter((line) => line.endsWith('}'));
+  return text
+    .slice(0, text.lastIndexOf('\n') + 1)
+    .split('\n')
+    .filter((line) => line.endsWith('}'));
 }
 
 function ifMissing<T>(instead: T): (error: NodeJS.ErrnoException) => T {

@@ -35,9 +35,15 @@ test('frames, bad lines and the tail cover the file', async () => {
 });
 
 test('frames of every size pass over the edges of chunks', async () => {
-  const bodies = Array.from({ length: 400 }, (_, i) => `"${String(i).padStart(8, '0')}${'x'.repeat((i * 7919) % 20_000)}"`);
+  const bodies = Array.from(
+    { length: 400 },
+    (_, i) => `"${String(i).padStart(8, '0')}${'x'.repeat((i * 7919) % 20_000)}"`,
+  );
   const seen = await read(bodies.map((body) => frameOf(body).line).join(''));
-  assert.deepEqual(seen, bodies.map((body) => body.slice(0, 20)));
+  assert.deepEqual(
+    seen,
+    bodies.map((body) => body.slice(0, 20)),
+  );
 });
 
 test('a line of many MiB without end is one bad line, and what follows is read', async () => {

@@ -7,7 +7,9 @@ import { writeFacts } from './facts.ts';
 import { MAX_BODY } from './frame.ts';
 import { bodyOf, NO_HASH, parseRecord } from './record.ts';
 
-const facts = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue({ stringUnit: 'grapheme' })) as fc.Arbitrary<{ [key: string]: Json }>;
+const facts = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue({ stringUnit: 'grapheme' })) as fc.Arbitrary<{
+  [key: string]: Json;
+}>;
 const frame = { chain: 'n-0-20260101T000000000Z', kind: 'request', prev: NO_HASH, seq: 3, time: 5 } as const;
 
 test('a body written in parts is the canonical form of the whole', () => {
@@ -42,7 +44,9 @@ test('only the canonical form of a record is one', () => {
 test('facts without a JSON form are mended and say so', () => {
   const cycle: { [key: string]: Json } = { tenant: 'a' };
   cycle['self'] = cycle;
-  for (const value of [{ text: 'a\ud800b' }, { n: Number.NaN }, { u: undefined }, { d: new Date(0) }, cycle] as { [key: string]: Json }[]) {
+  for (const value of [{ text: 'a\ud800b' }, { n: Number.NaN }, { u: undefined }, { d: new Date(0) }, cycle] as {
+    [key: string]: Json;
+  }[]) {
     const text = writeFacts(value);
     assert.match(text, /"audit_mended":true/);
     assert.notEqual(parseRecord(Buffer.from(bodyOf({ ...frame, facts: text }))), null);
@@ -52,5 +56,8 @@ test('facts without a JSON form are mended and say so', () => {
 
 test('facts that are too large leave their size, hash and owner', () => {
   const text = writeFacts({ request_id: 'r1', tenant: 'acme', prompt: 'é'.repeat(MAX_BODY) });
-  assert.match(text, /^\{"audit_too_large":\{"bytes":2097199,"sha256":"[0-9a-f]{64}"\},"request_id":"r1","tenant":"acme"\}$/);
+  assert.match(
+    text,
+    /^\{"audit_too_large":\{"bytes":2097199,"sha256":"[0-9a-f]{64}"\},"request_id":"r1","tenant":"acme"\}$/,
+  );
 });

@@ -19,7 +19,14 @@ export interface AuditRecord {
 export const NO_HASH = '0'.repeat(64);
 
 /** The canonical JSON of a record whose facts are canonical JSON already. */
-export function bodyOf({ chain, facts, kind, prev, seq, time }: Omit<AuditRecord, 'facts'> & { readonly facts: string }): string {
+export function bodyOf({
+  chain,
+  facts,
+  kind,
+  prev,
+  seq,
+  time,
+}: Omit<AuditRecord, 'facts'> & { readonly facts: string }): string {
   return `{"chain":"${chain}","facts":${facts},"kind":"${kind}","prev":"${prev}","seq":${seq},"time":${time}}`;
 }
 

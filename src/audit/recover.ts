@@ -6,7 +6,6 @@ import type { Checkpointer } from './checkpointer.ts';
 import { listChains, liveFile, nodeName, parseChain, segmentFile } from './names.ts';
 import { isAlive } from './process-identity.ts';
 import { scanSegment, summaryOf, writeIndex } from './summary.ts';
-import type { SegmentSummary } from './summary.ts';
 
 /** Where a chain ended. */
 export interface ChainEnd {
@@ -58,7 +57,7 @@ export async function recover({ dir, node, worker, workers, checkpointer }: Reco
       recovered.push(found.facts);
       steps.push(async () => {
         await found.finish();
-        if (found.sound !== null) await swear(dir, chain, segments, found.sound, checkpointer);
+        if (found.end !== null && !found.damaged) await swear(dir, segments, found.end, checkpointer);
         await rm(join(dir, liveFile(chain)), { force: true });
       });
     }
@@ -85,8 +84,7 @@ async function endOf(dir: string, chain: string, segments: readonly number[]): P
 interface Examined {
   readonly end: ChainEnd | null;
   readonly facts: { readonly [key: string]: Json };
-  /** The last segment, when all of it up to the torn end is whole. */
-  readonly sound: SegmentSummary | null;
+  readonly damaged: boolean;
   readonly finish: () => Promise<void>;
 }
 
@@ -97,14 +95,13 @@ async function examine(dir: string, chain: string, segments: readonly number[]):
   const end = summary === null ? await endOf(dir, chain, segments) : { chain, seq: summary.last, hash: summary.head };
   const from = summary?.bytes ?? 0;
   const cut = rest > 0 && !damaged ? { bytes: rest, sha256: await hashFrom(path, from, rest) } : null;
-  const sound = damaged ? null : summary;
   return {
     end,
     facts: { chain, segment: n, seq: end?.seq ?? 0, hash: end?.hash ?? null, damaged, cut },
-    sound,
+    damaged,
     finish: async () => {
       if (cut !== null) await cutBack(path, from);
-      if (sound !== null) await writeIndex(dir, chain, n, sound);
+      if (summary !== null && !damaged) await writeIndex(dir, chain, n, summary);
     },
   };
 }
@@ -112,19 +109,22 @@ async function examine(dir: string, chain: string, segments: readonly number[]):
 /** A chain whose process had no time for a last checkpoint gets one, unless an older one knows of more than there is. */
 async function swear(
   dir: string,
-  chain: string,
   segments: readonly number[],
-  summary: SegmentSummary,
+  { chain, seq, hash }: ChainEnd,
   checkpointer: Checkpointer,
 ): Promise<void> {
   const known = await checkpointer.newest(chain).catch(() => undefined);
-  if (known === undefined || (known !== null && known.seq >= summary.last)) return;
+  if (known === undefined || (known !== null && known.seq >= seq)) return;
   const first = known ?? (await startOf(dir, chain, segments[0] ?? 1));
   if (first === null) return;
-  await checkpointer.issue({ chain, from: first.from, base: first.base, seq: summary.last, head: summary.head });
+  await checkpointer.issue({ chain, from: first.from, base: first.base, seq, head: hash });
 }
 
-async function startOf(dir: string, chain: string, n: number): Promise<{ readonly from: number; readonly base: string } | null> {
+async function startOf(
+  dir: string,
+  chain: string,
+  n: number,
+): Promise<{ readonly from: number; readonly base: string } | null> {
   const summary = await summaryOf(dir, chain, n);
   return summary?.first === 1 ? { from: 1, base: summary.base } : null;
 }

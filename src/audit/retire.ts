@@ -38,24 +38,37 @@ export async function retire(options: RetireOptions, running: Running): Promise<
   let removed = 0;
   for (const [chain, segments] of await listChains(dir)) {
     if (chain === running.chain) removed += await retireRunning(options, running, segments);
-    else if (worker === 0 && (await isOver(options, chain, segments))) removed += await retireDead(options, chain, segments);
+    else if (worker === 0 && (await isOver(options, chain, segments)))
+      removed += await retireDead(options, chain, segments);
   }
   return removed;
 }
 
 async function retireRunning(options: RetireOptions, running: Running, segments: readonly number[]): Promise<number> {
-  const { old, next } = await split(options, running.chain, segments.filter((n) => n < running.open));
+  const { old, next } = await split(
+    options,
+    running.chain,
+    segments.filter((n) => n < running.open),
+  );
   if (old.length === 0) return 0;
   const start = next === null ? await firstOf(options.dir, running) : { from: next.first, base: next.base };
   if (start === null) return 0;
-  const kept = await options.checkpointer.issue({ chain: running.chain, ...start, seq: running.seq, head: running.head });
+  const kept = await options.checkpointer.issue({
+    chain: running.chain,
+    ...start,
+    seq: running.seq,
+    head: running.head,
+  });
   if (kept === 0) return 0;
   running.startAt(start);
   return remove(options, running.chain, old);
 }
 
 /** Where the open segment begins. It has no index, and what it holds is still growing: only its start is of use. */
-async function firstOf(dir: string, { chain, open }: Running): Promise<{ readonly from: number; readonly base: string } | null> {
+async function firstOf(
+  dir: string,
+  { chain, open }: Running,
+): Promise<{ readonly from: number; readonly base: string } | null> {
   const summary = await summaryOf(dir, chain, open).catch(() => null);
   return summary === null ? null : { from: summary.first, base: summary.base };
 }
@@ -101,7 +114,11 @@ async function split(
 }
 
 /** Of another node, only silence tells that a process is gone. */
-async function isOver({ dir, node, keepMs, clock }: RetireOptions, chain: string, segments: readonly number[]): Promise<boolean> {
+async function isOver(
+  { dir, node, keepMs, clock }: RetireOptions,
+  chain: string,
+  segments: readonly number[],
+): Promise<boolean> {
   const live = await readFile(join(dir, liveFile(chain)), 'utf8').catch(() => null);
   if (live === null) return true;
   if (parseChain(chain)?.node === nodeName(node)) return !isAlive(live);

@@ -39,7 +39,7 @@ export class SegmentWriter {
       const handle = this.#handle ?? (await this.#reopen());
       this.#handle = handle;
       if ((await handle.stat()).nlink === 0) throw new SegmentLost('the segment was removed while it was written');
-      for (let at = 0; at < bytes.length; ) {
+      for (let at = 0; at < bytes.length;) {
         const { bytesWritten } = await handle.write(bytes, at, bytes.length - at, this.#offset + at);
         if (bytesWritten === 0) throw new Error('the disk takes no more bytes');
         at += bytesWritten;

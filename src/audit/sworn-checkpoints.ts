@@ -29,7 +29,11 @@ export async function swornOf(
       } else if (opened.checkpoint.chain === chain) {
         valid.push(opened.checkpoint);
       } else {
-        findings?.fault('forged_checkpoint', `the ${store.name} store holds a checkpoint of another chain under this name`, { chain });
+        findings?.fault(
+          'forged_checkpoint',
+          `the ${store.name} store holds a checkpoint of another chain under this name`,
+          { chain },
+        );
       }
     }
   }

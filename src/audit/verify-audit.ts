@@ -53,14 +53,21 @@ const YOUNG_MS = 60_000;
  * Reads the whole log and says what is wrong with it, and how far it is proven. The log may be in use. Rejects when files or
  * stores cannot be read.
  */
-export async function verifyAudit({ dir, checkpoints: stores, publicKeys, now = Date.now() }: VerifyOptions): Promise<AuditReport> {
+export async function verifyAudit({
+  dir,
+  checkpoints: stores,
+  publicKeys,
+  now = Date.now(),
+}: VerifyOptions): Promise<AuditReport> {
   const findings = new Findings();
   // Before the files: what is sworn to now must be in them, however they grow meanwhile.
   const named = await swornChains(stores);
   const sworn = new Map<string, readonly Checkpoint[]>();
   const held = await listChains(dir);
-  for (const chain of new Set([...named, ...held.keys()])) sworn.set(chain, await swornOf(chain, stores, publicKeys, findings));
-  for (const file of await strangeFiles(dir)) findings.fault('stray_file', `${JSON.stringify(file)} is no segment of any chain`);
+  for (const chain of new Set([...named, ...held.keys()]))
+    sworn.set(chain, await swornOf(chain, stores, publicKeys, findings));
+  for (const file of await strangeFiles(dir))
+    findings.fault('stray_file', `${JSON.stringify(file)} is no segment of any chain`);
 
   const walked = new Map<string, WalkedChain>();
   for (const [chain, segments] of await listChains(dir)) {
@@ -89,25 +96,52 @@ export async function verifyAudit({ dir, checkpoints: stores, publicKeys, now = 
 function judgeStart({ chain, first }: WalkedChain, newest: Checkpoint | undefined, findings: Findings): void {
   if (first === null) return;
   const from = newest?.from ?? 1;
-  if (first.seq > from) findings.fault('missing', `records ${from} to ${first.seq - 1} are missing: the chain begins with record ${first.seq}`, { chain, seq: from });
-  else if (first.seq < from) findings.note('left_over', `records before ${from} are past their time and are still there`, { chain, seq: first.seq });
-  else if (newest !== undefined && first.prev !== newest.base) findings.fault('wrong_start', 'the first record follows on something else than its checkpoint says', { chain, seq: from });
+  if (first.seq > from)
+    findings.fault(
+      'missing',
+      `records ${from} to ${first.seq - 1} are missing: the chain begins with record ${first.seq}`,
+      { chain, seq: from },
+    );
+  else if (first.seq < from)
+    findings.note('left_over', `records before ${from} are past their time and are still there`, {
+      chain,
+      seq: first.seq,
+    });
+  else if (newest !== undefined && first.prev !== newest.base)
+    findings.fault('wrong_start', 'the first record follows on something else than its checkpoint says', {
+      chain,
+      seq: from,
+    });
 }
 
-function judgeEnd({ chain, first, last }: WalkedChain, checkpoints: readonly Checkpoint[], findings: Findings, now: number): void {
+function judgeEnd(
+  { chain, first, last }: WalkedChain,
+  checkpoints: readonly Checkpoint[],
+  findings: Findings,
+  now: number,
+): void {
   const newest = checkpoints.at(-1);
   const end = last?.seq ?? 0;
   if (newest === undefined) {
-    if (first !== null && now - first.time > YOUNG_MS) findings.fault('no_checkpoint', 'no checkpoint vouches for any of this chain', { chain });
+    if (first !== null && now - first.time > YOUNG_MS)
+      findings.fault('no_checkpoint', 'no checkpoint vouches for any of this chain', { chain });
   } else if (newest.seq > end && newest.from <= newest.seq) {
-    findings.fault('cut_tail', `records ${end + 1} to ${newest.seq} are missing from the end: the checkpoint of ${iso(newest.time)} swears to them`, { chain, seq: end + 1 });
+    findings.fault(
+      'cut_tail',
+      `records ${end + 1} to ${newest.seq} are missing from the end: the checkpoint of ${iso(newest.time)} swears to them`,
+      { chain, seq: end + 1 },
+    );
   }
 }
 
 function judgeAbsent(chain: string, checkpoints: readonly Checkpoint[], findings: Findings): void {
   const newest = checkpoints.at(-1);
   if (newest === undefined || newest.from > newest.seq) return;
-  findings.fault('missing_chain', `the whole chain is missing: the checkpoint of ${iso(newest.time)} swears to ${newest.count} records`, { chain });
+  findings.fault(
+    'missing_chain',
+    `the whole chain is missing: the checkpoint of ${iso(newest.time)} swears to ${newest.count} records`,
+    { chain },
+  );
 }
 
 /** What each chain says of the one before it; gives how far each is proven. */
@@ -127,7 +161,8 @@ function judgeLinks(
         findings.fault('missing_chain', `the chain is missing that ${chain} follows on`, { chain: after.chain });
       continue;
     }
-    if (judgeLink(chain, after, before, findings) && covered > 0) proven.set(after.chain, Math.max(after.seq, before.sworn));
+    if (judgeLink(chain, after, before, findings) && covered > 0)
+      proven.set(after.chain, Math.max(after.seq, before.sworn));
   }
   return proven;
 }
@@ -135,9 +170,20 @@ function judgeLinks(
 function judgeLink(chain: string, after: Link, { last }: WalkedChain, findings: Findings): boolean {
   const end = last?.seq ?? 0;
   const place = { chain: after.chain, seq: Math.min(end, after.seq) + 1 };
-  if (end < after.seq) findings.fault('cut_tail', `records ${end + 1} to ${after.seq} are missing from the end: chain ${chain} follows on them`, place);
-  else if (end > after.seq) findings.fault('unlinked', `records ${after.seq + 1} to ${end} were added after chain ${chain} had followed on record ${after.seq}`, place);
-  else if (last?.hash !== after.hash) findings.fault('rewritten', `the last record is not the one that chain ${chain} follows on`, place);
+  if (end < after.seq)
+    findings.fault(
+      'cut_tail',
+      `records ${end + 1} to ${after.seq} are missing from the end: chain ${chain} follows on them`,
+      place,
+    );
+  else if (end > after.seq)
+    findings.fault(
+      'unlinked',
+      `records ${after.seq + 1} to ${end} were added after chain ${chain} had followed on record ${after.seq}`,
+      place,
+    );
+  else if (last?.hash !== after.hash)
+    findings.fault('rewritten', `the last record is not the one that chain ${chain} follows on`, place);
   else return true;
   return false;
 }

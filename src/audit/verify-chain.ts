@@ -107,7 +107,11 @@ class ChainWalk {
     const record = piece.kind === 'frame' ? parseRecord(piece.body) : null;
     if (piece.kind === 'bad' || record === null) {
       const after = this.#last === null ? 'at its beginning' : `after record ${this.#last.seq}`;
-      this.#findings.fault('altered', `${piece.bytes} bytes ${after} are no record as it was written`, this.#at((this.#last?.seq ?? 0) + 1));
+      this.#findings.fault(
+        'altered',
+        `${piece.bytes} bytes ${after} are no record as it was written`,
+        this.#at((this.#last?.seq ?? 0) + 1),
+      );
       this.#bad += 1;
       return;
     }
@@ -129,7 +133,8 @@ class ChainWalk {
     if (this.#tail > 0) {
       const message = `${this.#tail} bytes at the end are no whole record`;
       if (growing) this.#findings.note('growing', `${message}: it is being written`, this.#at());
-      else if (isLast) this.#findings.fault('torn', `${message}, and no start of the gateway has mended this yet`, this.#at());
+      else if (isLast)
+        this.#findings.fault('torn', `${message}, and no start of the gateway has mended this yet`, this.#at());
       else this.#findings.fault('altered', message, this.#at());
     }
     const summary = this.#summary;
@@ -186,13 +191,32 @@ class ChainWalk {
 
   #tell({ seq, facts }: AuditRecord): void {
     const { event } = facts;
-    if (event === 'gap') this.#findings.note('gap', `${String(facts['dropped'])} entries were dropped before record ${seq}: the queue was full`, this.#at(seq));
-    if (event === 'segment_lost') this.#findings.note('segment_lost', `segment ${String(facts['segment'])} was removed while it was written`, this.#at(seq));
+    if (event === 'gap')
+      this.#findings.note(
+        'gap',
+        `${JSON.stringify(facts['dropped'])} entries were dropped before record ${seq}: the queue was full`,
+        this.#at(seq),
+      );
+    if (event === 'segment_lost')
+      this.#findings.note(
+        'segment_lost',
+        `segment ${JSON.stringify(facts['segment'])} was removed while it was written`,
+        this.#at(seq),
+      );
     if (event !== 'recovery') return;
     for (const entry of Array.isArray(facts['recovered']) ? (facts['recovered'] as { [key: string]: Json }[]) : []) {
       const cut = entry['cut'] as { readonly bytes?: number } | null;
-      const what = entry['damaged'] === true ? 'it was damaged and left so' : cut === null ? 'nothing was torn' : `${cut.bytes ?? 0} torn bytes were cut`;
-      this.#findings.note('recovery', `chain ${String(entry['chain'])} ended without notice after record ${String(entry['seq'])}: ${what}`, this.#at(seq));
+      const what =
+        entry['damaged'] === true
+          ? 'it was damaged and left so'
+          : cut === null
+            ? 'nothing was torn'
+            : `${cut.bytes ?? 0} torn bytes were cut`;
+      this.#findings.note(
+        'recovery',
+        `chain ${JSON.stringify(entry['chain'])} ended without notice after record ${JSON.stringify(entry['seq'])}: ${what}`,
+        this.#at(seq),
+      );
     }
   }
 

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../app/load.ts';
 import { StartupError } from '../app/startup-error.ts';
+import { auditCommand } from './commands/audit.ts';
 import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { envoyCommand } from './commands/envoy.ts';
@@ -12,7 +13,7 @@ import { upCommand } from './commands/up.ts';
 import { UserError } from './user-error.ts';
 import { version } from './version.ts';
 
-/** Exit codes: 0 done, 1 it went wrong, 2 the call's words are off, 3 the configuration is not fit to run. */
+/** Exit codes: 0 done, 1 it went wrong, 2 the call's words are off, 3 the configuration is not fit to run, 4 the audit log is not what was written. */
 const EXIT = { failed: 1, usage: 2, config: 3 } as const;
 
 const program = new Command('tokenlat')
@@ -29,6 +30,7 @@ for (const command of [
   doctorCommand(),
   tokenCommand(),
   traceCommand(),
+  auditCommand(),
 ]) {
   program.addCommand(command);
 }

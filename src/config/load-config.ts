@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Snapshot } from '../core/snapshot.ts';
 import { checkAdmin } from './check/check-admin.ts';
+import { checkAudit } from './check/check-audit.ts';
 import { checkAuth } from './check/check-auth.ts';
 import { checkBackends } from './check/check-backends.ts';
 import { checkBudgets } from './check/check-budgets.ts';
@@ -31,6 +32,8 @@ export interface LoadOptions {
   readonly chatTemplates?: ChatTemplates;
   /** Number of the snapshot. */
   readonly generation: number;
+  /** The caller starts a Redis itself where the file names none. */
+  readonly ownRedis?: boolean;
   /** Folder of the workers' sockets where the file names none. */
   readonly socketDir?: string;
   /** Where `${env:…}` looks. Default: the environment of this process. */
@@ -91,10 +94,21 @@ function check(
     dialects: options.dialects,
     checkOptions: options.checkOptions ?? (() => null),
     chatTemplates: options.chatTemplates ?? (() => null),
+    ownRedis: options.ownRedis ?? false,
     problem: (where, message, offset) => problems.push(source.at(where, message, offset)),
     warn: (where, message) => warnings.push(source.at(where, message)),
   };
-  for (const rule of [checkServer, checkAuth, checkAdmin, checkTenants, checkBackends, checkModels, checkBudgets]) rule(context);
+  const rules = [
+    checkServer,
+    checkAuth,
+    checkAdmin,
+    checkTenants,
+    checkBackends,
+    checkModels,
+    checkBudgets,
+    checkAudit,
+  ];
+  for (const rule of rules) rule(context);
   return { problems, warnings, terms: checkFilter(context) };
 }
 

@@ -44,8 +44,13 @@ export function readYaml(file: string, text: string, substitute: Substitute): Ya
   let data: Plain = null;
   try {
     const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false, strict: true });
-    for (const fault of [...document.errors, ...document.warnings])
-      problems.push(here(fault.pos[0], [], yamlMessage(fault.message)));
+    const faults = [...document.errors, ...document.warnings];
+    const bare = faults.length === 0 ? null : bareReference(text);
+    // A `{` without quotes opens a map, and everything after it reads oddly: only the cause is told.
+    if (bare !== null) problems.push(here(bare, [], 'has a reference outside quotes: write "${…}"'));
+    else
+      for (const fault of faults.slice(0, MAX_FAULTS))
+        problems.push(here(fault.pos[0], [], yamlMessage(fault.message)));
     if (problems.length === 0) data = reader.document(document);
   } catch (error) {
     const why = error instanceof RangeError ? 'is nested too deeply' : `cannot be read: ${String(error)}`;
@@ -54,9 +59,21 @@ export function readYaml(file: string, text: string, substitute: Substitute): Ya
   return { file, data, problems, ...reader.finders() };
 }
 
+/** Where the first `${env:…}` or `${file:…}` stands whose line has no quote before it; null for none. */
+function bareReference(text: string): number | null {
+  for (const match of text.matchAll(/\$\{(?:env|file):/g)) {
+    const before = text.slice(text.lastIndexOf('\n', match.index) + 1, match.index);
+    if (!/["'#]/.test(before)) return match.index;
+  }
+  return null;
+}
+
 function yamlMessage(message: string): string {
   return `is not valid YAML: ${message.replaceAll(/\s+/g, ' ')}`;
 }
+
+/** Faults of syntax that are told: one wrong character makes many. */
+const MAX_FAULTS = 5;
 
 class TooMuch extends Error {}
 

@@ -1,7 +1,7 @@
 import type { ChatRequest, Endpoint } from './chat-request.ts';
 import type { GatewayError } from './error.ts';
 import type { HeaderPair, RequestHead, ResponseHead } from './http.ts';
-import type { Deployment } from './snapshot.ts';
+import type { Deployment, Limits } from './snapshot.ts';
 import type { Usage } from './usage.ts';
 
 /** A request as a backend wants it. Absolute: nothing of an earlier attempt may shine through. */
@@ -45,6 +45,9 @@ export interface ResponseDecoder {
   push(chunk: Buffer): readonly ChatEvent[];
   end(): readonly ChatEvent[];
 }
+
+/** Bounds on the shape of a body. */
+export type JsonLimits = Pick<Limits, 'jsonDepth' | 'jsonKeys'>;
 
 /** What a decoder must know of the try whose answer it reads. */
 export interface DecodeContext {
@@ -93,7 +96,7 @@ export interface EncodeContext {
 export interface ClientDialect {
   readonly name: string;
   /** Throws `GatewayError` with `param`. */
-  readonly parse: (head: RequestHead, body: Buffer) => ChatRequest;
+  readonly parse: (head: RequestHead, body: Buffer, limits: JsonLimits) => ChatRequest;
   readonly encoder: (context: EncodeContext) => ResponseEncoder;
   /** A whole error body. */
   readonly error: (error: GatewayError) => Buffer;

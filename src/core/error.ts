@@ -37,6 +37,7 @@ export const ERRORS = {
   invalid_encoding: client(400),
   duplicate_key: client(400),
   json_too_deep: client(400),
+  json_too_many_keys: client(400),
   invalid_value: client(400),
   missing_parameter: client(400),
   unsupported_parameter: client(400),
@@ -69,6 +70,7 @@ export const ERRORS = {
   // what we lean on
   store_unavailable: gateway(503),
   identity_provider_unavailable: gateway(503),
+  audit_unavailable: gateway(503),
   processor_unavailable: gateway(503),
   shutting_down: gateway(503),
   request_timeout: { status: 408, type: 'timeout', retryable: true, source: 'gateway' },

@@ -6,7 +6,7 @@ import type { Mutation } from './mutation.ts';
 export type RequestReply =
   | { readonly kind: 'hold' }
   | { readonly kind: 'forward'; readonly mutation: Mutation }
-  | { readonly kind: 'respond'; readonly response: LocalResponse };
+  | { readonly kind: 'respond'; readonly response: LocalResponse; readonly metadata?: Mutation['metadata'] };
 
 /**
  * `hold`: keep the head (and what came of the body) back. `send`: the first one answers the head with `head`; chunks of any
@@ -35,7 +35,7 @@ export interface RequestExchange {
 /** What a session lends to a flow: a way to speak unasked, for the deadline. Ignored once the response has ended. */
 export interface RequestPort {
   /** Sends on the response side; with `respond` when no response head has come yet. */
-  readonly push: (reply: ResponseReply | { readonly kind: 'respond'; readonly response: LocalResponse }) => void;
+  readonly push: (reply: ResponseReply | Extract<RequestReply, { readonly kind: 'respond' }>) => void;
 }
 
 export type RequestExchangeFactory = (attributes: Attributes, port: RequestPort) => RequestExchange;

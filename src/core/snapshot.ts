@@ -35,6 +35,8 @@ export interface Snapshot {
   readonly telemetry: Telemetry;
   /** The admin API; null = there is none. */
   readonly admin: Admin | null;
+  /** Null: no audit log. */
+  readonly audit: Audit | null;
 }
 
 /** Envoy's listener for clients. */
@@ -271,6 +273,8 @@ export interface Limits {
   readonly eventBytes: number;
   readonly headerBytes: number;
   readonly jsonDepth: number;
+  /** Keys of all objects of a body together. */
+  readonly jsonKeys: number;
 }
 
 export interface Timeouts {
@@ -364,4 +368,26 @@ export interface Admin {
   readonly tokens: readonly AdminToken[];
   /** Tokens of the issuers open it by their scopes; null = they do not. Those of `globalTenants` for all tenants. */
   readonly oidc: { readonly globalTenants: readonly string[] } | null;
+}
+
+/** The audit log. Files are absolute. */
+export interface Audit {
+  readonly dir: string;
+  /** What becomes of requests while records cannot be kept. */
+  readonly onError: 'block' | 'continue';
+  readonly segmentBytes: number;
+  readonly rotateMs: number;
+  readonly keepMs: number;
+  /** At least one of `dir` and `redis`. */
+  readonly checkpoint: {
+    readonly everyMs: number;
+    readonly records: number;
+    readonly dir: string | null;
+    readonly redis: boolean;
+  };
+  /** Ed25519 private key, PEM; made at the first start. */
+  readonly keyFile: string;
+  readonly prompts: 'none' | 'hash' | 'encrypt';
+  /** 32 bytes; null only where `prompts` is `none`. */
+  readonly promptKey: Uint8Array | null;
 }

@@ -1,10 +1,9 @@
 import type { BackendDialect, ClientDialect } from '../core/dialect.ts';
 import { createAnthropicBackend } from './anthropic/dialect.ts';
-import { createOpenAiBackend, createOpenAiClient, type OpenAiClientOptions } from './openai/dialect.ts';
+import { createOpenAiBackend, createOpenAiClient } from './openai/dialect.ts';
 import { createVllmGenerate, type VllmGenerateOptions } from './vllm-generate/dialect.ts';
 
 export interface DialectOptions {
-  readonly openai?: OpenAiClientOptions;
   readonly vllmGenerate: VllmGenerateOptions;
 }
 
@@ -17,7 +16,7 @@ export interface Dialects {
 
 /** The registry: one line a dialect, nothing registers itself. */
 export function createDialects(options: DialectOptions): Dialects {
-  const clients = [createOpenAiClient(options.openai)];
+  const clients = [createOpenAiClient()];
   const backends = [createOpenAiBackend(), createVllmGenerate(options.vllmGenerate), createAnthropicBackend()];
   return {
     clients: new Map(clients.map((dialect) => [dialect.name, dialect])),

@@ -37,7 +37,7 @@ export function driveStream(options: DriveOptions): void {
 
 class StreamDriver {
   readonly #options: DriveOptions;
-  readonly #session: Session;
+  #session: Session;
   readonly #waiting: ProcessingRequest[] = [];
   #busy = false;
   #over = false;
@@ -170,8 +170,11 @@ class StreamDriver {
     this.#over = true;
     if (this.#closed) return;
     this.#closed = true;
+    const session = this.#session;
+    // The engine keeps what native code has held until its next full collection: the request must not hang on it.
+    this.#session = NO_SESSION;
     try {
-      this.#session.close();
+      session.close();
     } catch (reason) {
       this.#options.log.error('a stream could not be closed', {
         error: reason instanceof Error ? reason : new Error(String(reason)),
@@ -179,6 +182,8 @@ class StreamDriver {
     }
   };
 }
+
+const NO_SESSION: Session = { receive: () => {}, owes: () => false, close: () => {} };
 
 /** A client that leaves early, or a try that comes too late, is no fault of anybody's. */
 const ORDINARY: ReadonlySet<StreamFault['kind']> = new Set(['aborted', 'unavailable']);

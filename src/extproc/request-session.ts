@@ -108,7 +108,7 @@ export class RequestSession implements Session {
     // Answered unasked while this reply was in the making.
     if (this.#response.over) return;
     if (reply.kind === 'respond') {
-      this.#response.respond(reply.response);
+      this.#response.respond(reply.response, reply.metadata);
       return;
     }
     if (reply.kind === 'forward') this.#forward ??= reply.mutation;

@@ -82,7 +82,7 @@ export class ResponseSide {
   /** What the flow says unasked. Ignored once it is too late for it. */
   push(reply: Parameters<RequestPort['push']>[0]): void {
     if (reply.kind === 'respond') {
-      if (!this.#headSent) this.respond(reply.response);
+      if (!this.#headSent) this.respond(reply.response, reply.metadata);
     } else if (this.#upstream !== null) this.#reply(reply);
   }
 
@@ -106,7 +106,7 @@ export class ResponseSide {
     }
     this.#ended = reply.end;
     if (!this.#bodySeen) {
-      this.#early.push(...reply.chunks.filter((chunk) => chunk.length > 0));
+      for (const chunk of reply.chunks) if (chunk.length > 0) this.#early.push(chunk);
       if (this.#trailersWait) this.#endWithTrailers();
       return;
     }

@@ -102,7 +102,7 @@ export class Answer {
   /** Ends a stream with what was said so far; `null` when the client has seen nothing of it yet. */
   cutShort(lastChunks: ClientDialect['cutShort']): ResponseReply | null {
     if (this.#ended || !this.#stream || !this.#headSent) return null;
-    this.#pending.push(...lastChunks(this.#options.encoder, this.#options.meter.cut().usage));
+    this.#keep(lastChunks(this.#options.encoder, this.#options.meter.cut().usage));
     return this.#finish({ kind: 'cut' }, [['x-timeout-reason', 'upstream_timeout']]);
   }
 
@@ -127,7 +127,7 @@ export class Answer {
       return this.#error(failure.error, failure.raw, sound);
     }
     if (failure !== undefined) return this.#error(interrupted(), undefined, sound);
-    this.#pending.push(...encoder.write(events));
+    this.#keep(encoder.write(events));
     if (upstreamOver && this.#said) return this.#finish({ kind: 'complete' }, []);
     if (upstreamOver) return this.#error(interrupted(), undefined);
     return this.#stream && this.#pending.length > 0 ? this.#send(false, []) : HOLD;
@@ -149,6 +149,11 @@ export class Answer {
     const { head, body } = this.#options.errorHead(error, raw);
     const replaced = { ...head, remove: [...(head.remove ?? []), ...this.#hiddenHeaders(head.set ?? [])] };
     return send(replaced, [body], true, metadata);
+  }
+
+  /** One by one: a burst of tiny events may be more than a call takes arguments. */
+  #keep(chunks: readonly Buffer[]): void {
+    for (const chunk of chunks) this.#pending.push(chunk);
   }
 
   #finish(end: AnswerEnd, headers: readonly HeaderPair[]): ResponseReply {

@@ -57,15 +57,16 @@ export class Closing {
   end(how: ClosingHow): Mutation['metadata'] {
     if (this.#ended) return undefined;
     this.#ended = true;
-    const { log, metrics, stations } = this.#options;
+    const { live, log, metrics, stations } = this.#options;
     const ending = this.#soundEnding(how);
-    void walkFinish(stations, this.#ctx, ending, (station, reason) => {
+    const finishing = walkFinish(stations, this.#ctx, ending, (station, reason) => {
       metrics.anomaly('finish_failed');
       log.error('a station could not finish a request', {
         station,
         request_id: this.#ctx.id,
         error: reason instanceof Error ? reason : new Error(String(reason)),
       });
+      live.finishing(finishing);
     });
     return usageMetadata(this.#ctx, ending);
   }

@@ -103,7 +103,9 @@ export class Delivery {
     this.#lingering = state;
     this.#silence.clear();
     const { alarm, ctx, flow, port } = this.#options;
-    alarm.set(Math.min(LINGER_MS[state], ctx.deadline - flow.clock.now()), () => {
+    // Envoy ends a silent answer a second after its own patience: ours must be over before.
+    const patience = Math.min(LINGER_MS[state], ctx.config.timeouts.idleMs);
+    alarm.set(Math.min(patience, ctx.deadline - flow.clock.now()), () => {
       if (this.#answer !== null && !this.#answer.ended) port.push(this.#answer.close());
     });
   }

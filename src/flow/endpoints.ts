@@ -35,7 +35,7 @@ export function targetOf(head: RequestHead): Target {
   if (path.startsWith('/v1/fine_tun') || path.startsWith('/v1/fine-tun')) return { kind: 'disabled', path };
   throw new GatewayError(
     'unknown_endpoint',
-    'Unknown request URL. See the documentation for the endpoints served here.',
+    'Unknown request URL. Served here: /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/models.',
   );
 }
 

@@ -14,6 +14,7 @@ export interface LiveRequest {
 /** The requests under way in this process, so that an attempt stream finds the request that it is a try of. */
 export class LiveRequests {
   readonly #byId = new Map<RequestId, LiveRequest>();
+  readonly #finishing = new Set<Promise<void>>();
   #idle: (() => void)[] = [];
 
   add(id: RequestId, request: LiveRequest): void {
@@ -36,6 +37,17 @@ export class LiveRequests {
   /** Resolves when nothing is under way any more. */
   idle(): Promise<void> {
     return this.#byId.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Keeps the finishing work of a request that is over, until it is done. */
+  finishing(work: Promise<void>): void {
+    this.#finishing.add(work);
+    void work.finally(() => this.#finishing.delete(work));
+  }
+
+  /** Resolves when the finishing work of all requests so far is done. */
+  async finished(): Promise<void> {
+    await Promise.allSettled(this.#finishing);
   }
 
   /** Ends what is left, as cut by our own shutdown. */

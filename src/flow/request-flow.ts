@@ -122,7 +122,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
     if (this.#over) return HOLD;
     if (target !== null && target.kind !== 'model') return this.#respond(this.#options.services(ctx, target));
     const began = performance.now();
-    ctx.request = this.#options.client.parse(ctx.head, this.#body.whole());
+    ctx.request = this.#options.client.parse(ctx.head, this.#body.whole(), this.#config.limits);
     ctx.trail.note('adapt', microsSince(began), 'parsed', `${ctx.request.promptTokens} prompt tokens estimated`);
     const walked = walkRequest(this.#options.stations, ctx, this.#keepRouteTime);
     return isPromise(walked) ? walked.then((response) => this.#decided(response)) : this.#decided(walked);
@@ -217,8 +217,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
         : new GatewayError('upstream_timeout', 'The model service did not answer within the time limit.');
     if (this.#delivery?.expire(error) === true) return;
     const response = this.#options.refusal(ctx, error, this.#closing);
-    this.#end({ kind: 'failed', error });
-    this.#port.push({ kind: 'respond', response });
+    this.#port.push(respond(response, this.#end({ kind: 'failed', error })));
   };
 
   /** The stream is over before the answer: the client left, or the upstream broke. Envoy's access log knows. */
@@ -271,9 +270,9 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
 
   #respond(response: LocalResponse): RequestReply {
     if (this.#over) return HOLD;
-    this.#end({ kind: 'answered', status: response.status });
+    const metadata = this.#end({ kind: 'answered', status: response.status });
     const headers = answerHeaders(this.#context(), this.#closing);
-    return { kind: 'respond', response: { ...response, headers: [...response.headers, ...headers] } };
+    return respond({ ...response, headers: [...response.headers, ...headers] }, metadata);
   }
 
   // ── the error boundary ──────────────────────────────────────────────────────────────────────────────────────────
@@ -290,14 +289,33 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
   #refuse(reason: unknown): RequestReply {
     const error = this.#options.asError(reason, this.#ctx);
     if (this.#over) return HOLD;
+    if (this.#ctx === null) this.#logUnknown(error);
     const subject = this.#ctx ?? { head: this.#head, config: this.#config };
     const response = this.#options.refusal(subject, error, this.#closing);
-    this.#end({ kind: 'failed', error });
-    return { kind: 'respond', response };
+    return respond(response, this.#end({ kind: 'failed', error }));
+  }
+
+  /** A request that went nowhere has no trace; the log has a line. */
+  #logUnknown(error: GatewayError): void {
+    const head = this.#head;
+    this.#options.log.info('request refused', {
+      request_id: head === null ? null : shownIdOf(head, ''),
+      method: head?.method ?? null,
+      path: head?.path.split('?', 1)[0]?.slice(0, 256) ?? null,
+      status: error.status,
+      error: error.code,
+    });
   }
 
   #context(): GrowingContext {
     if (this.#ctx === null) throw new GatewayError('internal_error', 'A message came before the request head.');
     return this.#ctx;
   }
+}
+
+function respond(
+  response: LocalResponse,
+  metadata: ReturnType<Closing['end']>,
+): Extract<RequestReply, { readonly kind: 'respond' }> {
+  return metadata === undefined ? { kind: 'respond', response } : { kind: 'respond', response, metadata };
 }

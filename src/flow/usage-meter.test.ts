@@ -10,7 +10,7 @@ const out = (chars: number) => facts({ content: true, outputChars: chars });
 test("an upstream's own word stands, the last one of several", () => {
   const meter = new UsageMeter(50);
   meter.add(facts({ usage: usageOf(3, 1), usageOnly: true }));
-  meter.add(out(400));
+  meter.add(out(40));
   meter.add(facts({ usage: usageOf(3, 9), usageOnly: true }));
   assert.deepEqual(meter.complete(), { usage: usageOf(3, 9), flag: null });
   assert.deepEqual(meter.toldUsage, usageOf(3, 9));
@@ -20,6 +20,22 @@ test('a zero that the upstream told is its word too', () => {
   const meter = new UsageMeter(50);
   meter.add(facts({ usage: usageOf(0, 0) }));
   assert.deepEqual(meter.complete(), { usage: usageOf(0, 0), flag: null });
+});
+
+test('what the upstream counts as nothing, or as far from what went by, is marked', () => {
+  const free = new UsageMeter(50);
+  free.add(out(400));
+  free.add(facts({ usage: usageOf(7, 0) }));
+  assert.deepEqual(free.complete().usage, { prompt: 7, cached: 0, completion: 100, reasoning: 0, source: 'estimate' });
+  assert.equal(free.complete().flag, 'zero_usage');
+  const forged = new UsageMeter(50);
+  forged.add(out(20));
+  forged.add(facts({ usage: usageOf(7, 90_000) }));
+  assert.deepEqual(forged.complete(), { usage: usageOf(7, 90_000), flag: 'implausible' });
+  const reasoned = new UsageMeter(50);
+  reasoned.add(out(20));
+  reasoned.add(facts({ usage: { ...usageOf(7, 90_000), reasoning: 89_990 } }));
+  assert.equal(reasoned.complete().flag, null);
 });
 
 test('what is missing is estimated and flagged, and why it was not taken is kept', () => {

@@ -6,6 +6,10 @@ const CHARS_PER_TOKEN = 4;
 /** Pieces of at most this many characters on average are taken for one token each. */
 const TOKEN_LIKE_CHARS = 10;
 
+/** Scripts differ in characters a token by a factor of four, and short answers by more. */
+const FAR = 4;
+const FAR_SLACK = 50;
+
 export interface MeteredUsage {
   readonly usage: Usage;
   readonly flag: string | null;
@@ -55,8 +59,16 @@ export class UsageMeter {
       const estimate = this.#estimate();
       return { usage: { ...estimate, prompt: told.prompt === 0 ? estimate.prompt : told.prompt }, flag: 'zero_usage' };
     }
-    if (told !== null) return { usage: told, flag: this.#flag };
+    if (told !== null) return { usage: told, flag: this.#flag ?? this.#doubt(told) };
     return { usage: this.#estimate(), flag: this.#flag ?? 'usage_missing' };
+  }
+
+  /** Usage far from what went by is booked as told, and marked for whoever checks the bills. */
+  #doubt(told: Usage): string | null {
+    const visible = told.completion - told.reasoning;
+    const estimate = this.#estimate().completion;
+    const tooMuch = visible > FAR * estimate + FAR_SLACK;
+    return tooMuch || estimate > FAR * visible + FAR_SLACK ? 'implausible' : null;
   }
 
   /** For an answer that stopped short: what was told by then may be behind what was sent. */

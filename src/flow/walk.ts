@@ -14,7 +14,16 @@ export type GrowingContext = Omit<Arrived, 'deadline'> & { deadline: number } & 
 /** `null` when every station let the request through. */
 export type WalkResult = LocalResponse | null;
 
-type Moment = (station: AnyStation) => (() => MaybePromise<Step<object> | Note>) | null;
+type Said = Step<object> | Note;
+
+/** What a station does at one moment; null where it has nothing to do then. A function of its own, not one made a call. */
+type Moment = (station: AnyStation, ctx: GrowingContext, attempt: Attempt | null) => MaybePromise<Said> | null;
+
+const atHead: Moment = (station, ctx) => station.head?.(ctx) ?? null;
+const atRun: Moment = (station, ctx) => station.run?.(ctx as RequestContext) ?? null;
+const atPlace: Moment = (station, ctx) => station.place?.(ctx as RequestContext) ?? null;
+const atAttempt: Moment = (station, ctx, attempt) =>
+  attempt === null ? null : (station.attempt?.(ctx as RequestContext, attempt) ?? null);
 
 /**
  * Takes the stations in order through one moment, going on in the same turn whenever a station answers at once.
@@ -24,25 +33,28 @@ function walk(
   stations: readonly AnyStation[],
   ctx: GrowingContext,
   moment: Moment,
+  attempt: Attempt | null = null,
   from = 0,
 ): MaybePromise<WalkResult> {
   for (let index = from; index < stations.length; index += 1) {
     const station = stations[index] as AnyStation;
-    const call = moment(station);
-    if (call === null) continue;
     const began = performance.now();
-    const settle = (step: Step<object> | Note): WalkResult => accept(ctx, station, step, began);
-    const refuse = (reason: unknown): never => reject(ctx, station, reason, began);
-    let step: MaybePromise<Step<object> | Note>;
+    let said: MaybePromise<Said> | null;
     try {
-      step = call();
+      said = moment(station, ctx, attempt);
     } catch (reason) {
-      return refuse(reason);
+      return reject(ctx, station, reason, began);
     }
-    if (isPromise(step)) {
-      return step.then(settle, refuse).then((response) => response ?? walk(stations, ctx, moment, index + 1));
+    if (said === null) continue;
+    if (isPromise(said)) {
+      return said
+        .then(
+          (step) => accept(ctx, station, step, began),
+          (reason: unknown) => reject(ctx, station, reason, began),
+        )
+        .then((response) => response ?? walk(stations, ctx, moment, attempt, index + 1));
     }
-    const response = settle(step);
+    const response = accept(ctx, station, said, began);
     if (response !== null) return response;
   }
   return null;
@@ -74,7 +86,7 @@ export function microsSince(began: number): number {
 
 /** The head has come. */
 export function walkHead(stations: readonly AnyStation[], ctx: GrowingContext): MaybePromise<WalkResult> {
-  return walk(stations, ctx, ({ head }) => (head === undefined ? null : () => head(ctx)));
+  return walk(stations, ctx, atHead);
 }
 
 /** The body has come and is understood: every `run`, then, when it is `decided` who may serve, every `place`. */
@@ -83,12 +95,11 @@ export function walkRequest(
   ctx: GrowingContext,
   decided: () => void = () => {},
 ): MaybePromise<WalkResult> {
-  const whole = ctx as RequestContext;
-  const ran = walk(stations, ctx, ({ run }) => (run === undefined ? null : () => run(whole)));
+  const ran = walk(stations, ctx, atRun);
   const placeAll = (response: WalkResult): MaybePromise<WalkResult> => {
     if (response !== null) return response;
     decided();
-    return walk(stations, ctx, ({ place }) => (place === undefined ? null : () => place(whole)));
+    return walk(stations, ctx, atPlace);
   };
   return isPromise(ran) ? ran.then(placeAll) : placeAll(ran);
 }
@@ -99,7 +110,7 @@ export function walkAttempt(
   ctx: RequestContext,
   attempt: Attempt,
 ): MaybePromise<WalkResult> {
-  return walk(stations, ctx, ({ attempt: begin }) => (begin === undefined ? null : () => begin(ctx, attempt)));
+  return walk(stations, ctx, atAttempt, attempt);
 }
 
 /** The request is over: every `finish` in reverse order, each whatever became of the others. */

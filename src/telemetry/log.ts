@@ -1,6 +1,7 @@
-import { type DestinationStream, pino } from 'pino';
+import type { DestinationStream } from 'pino';
 import type { Log, LogFields } from '../core/ports/telemetry.ts';
 import type { Telemetry } from '../core/snapshot.ts';
+import { openLineSink, streamSink } from './line-sink.ts';
 import { redact, redactText } from './redact.ts';
 
 /** Options of the log. */
@@ -14,21 +15,20 @@ export interface LogOptions {
 
 type Level = 'debug' | 'info' | 'warn' | 'error';
 
+const WEIGHT: Readonly<Record<Telemetry['logLevel'], number>> = { trace: 0, debug: 1, info: 2, warn: 3, error: 4 };
+
 /** The log as lines of JSON, one an event. Redacts by key and look, bounds every size, and never throws. */
-export function createLog({ level, destination, base }: LogOptions): Log {
-  const options = {
-    level,
-    base: base ?? null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
-  };
-  const stream = typeof destination === 'string' ? pino.destination({ dest: destination, sync: true }) : destination;
-  const logger = stream === undefined ? pino(options) : pino(options, stream);
+export function createLog({ level, destination, base = {} }: LogOptions): Log {
+  const sink = typeof destination === 'object' ? streamSink(destination) : openLineSink(destination);
+  const always = membersOf(base);
 
   function write(at: Level, message: string, fields: LogFields | undefined): void {
+    if (WEIGHT[at] < WEIGHT[level]) return;
     try {
-      if (!logger.isLevelEnabled(at)) return;
-      logger[at](fields === undefined ? {} : (redact(fields) as object), redactText(message));
+      const own = fields === undefined ? '' : membersOf(redact(fields));
+      const text = JSON.stringify(redactText(message));
+      const line = `{"level":"${at}","time":"${new Date().toISOString()}"${always}${own},"msg":${text}}\n`;
+      sink.write(line, WEIGHT[at] >= WEIGHT.warn);
     } catch {
       // A log that cannot be written must not take the request with it, and there is nowhere left to say so.
     }
@@ -40,4 +40,10 @@ export function createLog({ level, destination, base }: LogOptions): Log {
     warn: (message, fields) => write('warn', message, fields),
     error: (message, fields) => write('error', message, fields),
   };
+}
+
+/** The members of an object as they stand in a longer one, each after a comma. */
+function membersOf(fields: unknown): string {
+  const text = typeof fields === 'object' && fields !== null && !Array.isArray(fields) ? JSON.stringify(fields) : '{}';
+  return text === '{}' ? '' : `,${text.slice(1, -1)}`;
 }

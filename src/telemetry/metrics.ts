@@ -1,9 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Gauge, Registry } from 'prom-client';
 import type { Arrived, RequestContext } from '../core/context.ts';
 import type { Ending } from '../core/ending.ts';
 import type { Metrics } from '../core/ports/telemetry.ts';
 import { createLabelBound } from './bounded-labels.ts';
+import { type AddTo, createDistribution, createSum } from './series.ts';
 
 /** Options of the metrics. */
 export interface MetricsOptions {
@@ -31,21 +32,16 @@ const WHERE = ['model', 'backend'] as const;
 
 /** The instruments, under the names of the OpenTelemetry GenAI conventions where those have one. */
 function instruments(registry: Registry) {
-  const registers = [registry];
-  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> =>
-    new Counter({ name, help, labelNames: [...labelNames], registers });
+  const counter = (name: string, help: string, labelNames: readonly string[]): AddTo =>
+    createSum({ registry, name, help, labelNames });
   const gauge = <L extends string>(
     name: string,
     help: string,
     labelNames: readonly L[],
     aggregator: 'sum' | 'min' = 'sum',
-  ): Gauge<L> => new Gauge({ name, help, labelNames: [...labelNames], registers, aggregator });
-  const histogram = <L extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly L[],
-    buckets: number[],
-  ): Histogram<L> => new Histogram({ name, help, labelNames: [...labelNames], buckets, registers });
+  ): Gauge<L> => new Gauge({ name, help, labelNames: [...labelNames], registers: [registry], aggregator });
+  const histogram = (name: string, help: string, labelNames: readonly string[], bounds: readonly number[]): AddTo =>
+    createDistribution({ registry, name, help, labelNames }, bounds);
   return {
     usage: histogram('gen_ai_client_token_usage', 'Tokens of a request by type', [...WHO, 'gen_ai_token_type'], TOKENS),
     duration: histogram(
@@ -70,7 +66,10 @@ function instruments(registry: Registry) {
     ]),
     attempts: counter('tokenlat_attempts_total', 'Tries at backends', [...WHERE, 'outcome']),
     denied: counter('tokenlat_quota_denied_total', 'Requests refused by a limit', ['limit']),
-    streams: gauge('tokenlat_ext_proc_streams', 'Open ext_proc streams', ['level']),
+    streams: createSum(
+      { registry, name: 'tokenlat_ext_proc_streams', help: 'Open ext_proc streams', labelNames: ['level'] },
+      'gauge',
+    ),
     anomalies: counter('tokenlat_anomalies_total', 'Things that should not happen', ['kind']),
     store: gauge('tokenlat_store_up', '1 while the store answers', [], 'min'),
     running: gauge('tokenlat_deployment_running', 'Slots in use', ['deployment']),
@@ -118,15 +117,12 @@ function codeOf(ending: Ending): string {
 
 function recordEvents(series: Instruments, bound: Bound, ending: Ending): void {
   for (const { backend, model, outcome } of ending.attempts) {
-    series.attempts.inc({ model: bound('model', model), backend: bound('backend', backend), outcome });
+    series.attempts([bound('model', model), bound('backend', backend), outcome], 1);
   }
   for (const event of ending.events) {
     if (event.cost <= 0) continue;
-    const labels = { model: bound('model', event.model), backend: bound('backend', event.backend) };
-    series.cost.inc(
-      { ...labels, currency: bound('currency', event.currency), charged_to: event.chargedTo },
-      event.cost,
-    );
+    const where = [bound('model', event.model), bound('backend', event.backend)] as const;
+    series.cost([...where, bound('currency', event.currency), event.chargedTo], event.cost);
   }
 }
 
@@ -137,30 +133,26 @@ function recordRequest(
   ending: Ending,
 ): void {
   const served = ending.attempts.at(-1);
-  const where = {
-    model: bound('model', served?.model ?? requestModel(ctx)),
-    backend: bound('backend', served?.backend ?? 'none'),
-  };
-  const who = {
-    gen_ai_operation_name: OPERATIONS[ctx.endpoint],
-    gen_ai_request_model: bound('gen_ai_request_model', requestModel(ctx)),
-  };
+  const asked = requestModel(ctx);
+  const model = bound('model', served?.model ?? asked);
+  const backend = bound('backend', served?.backend ?? 'none');
+  const operation = OPERATIONS[ctx.endpoint];
+  const who = [operation, bound('gen_ai_request_model', asked)] as const;
   const route = bound('route', ctx.decision?.route.id ?? 'none');
-  series.requests.inc({ route, ...where, status: bound('status', String(ending.status)), code: codeOf(ending) });
-  series.duration.observe(who, ending.totalMs / 1000);
-  if (ending.firstTokenMs !== null) series.firstToken.observe(who, ending.firstTokenMs / 1000);
-  for (const { station, micros } of ctx.trail.stations()) series.stations.observe({ station }, micros / 1e6);
+  series.requests([route, model, backend, bound('status', String(ending.status)), codeOf(ending)], 1);
+  series.duration(who, ending.totalMs / 1000);
+  if (ending.firstTokenMs !== null) series.firstToken(who, ending.firstTokenMs / 1000);
+  for (const { station, micros } of ctx.trail.stations()) series.stations([station], micros / 1e6);
   const { prompt, cached, completion, reasoning } = ending.usage;
-  for (const [type, amount] of [
-    ['input', prompt],
-    ['cached', cached],
-    ['output', completion],
-    ['reasoning', reasoning],
-  ] as const) {
-    if (amount <= 0) continue;
-    series.tokens.inc({ ...where, type }, amount);
-    if (type === 'input' || type === 'output') series.usage.observe({ ...who, gen_ai_token_type: type }, amount);
-  }
+  const used = (type: string, amount: number): void => {
+    if (amount > 0) series.tokens([model, backend, type], amount);
+  };
+  used('input', prompt);
+  used('cached', cached);
+  used('output', completion);
+  used('reasoning', reasoning);
+  if (prompt > 0) series.usage([...who, 'input'], prompt);
+  if (completion > 0) series.usage([...who, 'output'], completion);
   recordEvents(series, bound, ending);
 }
 
@@ -182,10 +174,10 @@ export function createMetrics({ labelValues, registry = new Registry() }: Metric
     close,
     exposition: () => registry.metrics(),
     request: (ctx, ending) => recordRequest(series, bound, ctx, ending),
-    streams: (level, delta) => series.streams.inc({ level }, delta),
-    anomaly: (kind) => series.anomalies.inc({ kind: bound('kind', kind) }),
+    streams: (level, delta) => series.streams([level], delta),
+    anomaly: (kind) => series.anomalies([bound('kind', kind)], 1),
     storeState: (state) => series.store.set(state === 'up' ? 1 : 0),
-    quotaDenied: (limit) => series.denied.inc({ limit: bound('limit', limit) }),
+    quotaDenied: (limit) => series.denied([bound('limit', limit)], 1),
     queue(deployment, running, waiting) {
       const labels = { deployment: bound('deployment', deployment) };
       series.running.set(labels, running);

@@ -22,10 +22,31 @@ interface Walk {
   readonly path: Set<object>;
 }
 
+/** Short texts without digits that were found clean: our own words and names, the same in every line. */
+const innocent = new Set<string>();
+const MAX_INNOCENT = 2048;
+const MAX_INNOCENT_TEXT = 48;
+
+function isWordy(text: string): boolean {
+  if (text.length > MAX_INNOCENT_TEXT) return false;
+  for (let i = 0; i < text.length; i += 1) {
+    const unit = text.charCodeAt(i);
+    if (unit > 0x7e || (unit >= 0x30 && unit <= 0x39)) return false;
+  }
+  return true;
+}
+
 /** `text` without what looks like a secret, at most 2,048 units. */
 export function redactText(text: string): string {
+  if (innocent.has(text)) return text;
   const short = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
-  return short.replace(SECRET_TEXT, HIDDEN);
+  const clean = short.replace(SECRET_TEXT, HIDDEN);
+  if (clean === text && isWordy(text)) {
+    if (innocent.size >= MAX_INNOCENT) innocent.clear();
+    // A copy: a piece of a longer text would keep the whole of it in memory.
+    innocent.add(Buffer.from(text, 'latin1').toString('latin1'));
+  }
+  return clean;
 }
 
 /** What a key means: what is shown in its place, and whether its value is hidden. */
@@ -110,10 +131,36 @@ function clean(value: unknown, walk: Walk, depth: number): unknown {
   }
 }
 
+/** Is it plain JSON that `clean` would copy unchanged? Most lines are. No cycle passes, for none is so shallow. */
+function isClean(value: unknown, walk: { nodes: number }, depth: number): boolean {
+  if (++walk.nodes > MAX_NODES) return false;
+  if (typeof value === 'string') return redactText(value) === value;
+  if (typeof value !== 'object' || value === null) return isPlain(value);
+  if (depth > MAX_DEPTH) return false;
+  if (Array.isArray(value)) {
+    for (const item of value as readonly unknown[]) if (!isClean(item, walk, depth + 1)) return false;
+    return value.length <= MAX_KEYS;
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype) return false;
+  const keys = Object.keys(value);
+  for (const key of keys) {
+    const item = (value as Record<string, unknown>)[key];
+    const { shown, hides } = keyOf(key);
+    if (shown !== key || (hides && !isPlain(item)) || !isClean(item, walk, depth + 1)) return false;
+  }
+  return keys.length <= MAX_KEYS;
+}
+
 /**
- * A copy of `value` fit for a log: plain JSON, bounded in size, without values under keys that name secrets or prompts and
- * without text that looks like a secret. Cycles, getters that throw and big integers do no harm.
+ * `value` fit for a log: plain JSON, bounded in size, without values under keys that name secrets or prompts and without
+ * text that looks like a secret. Itself where nothing had to be done, else a copy. Cycles, getters that throw and big
+ * integers do no harm.
  */
 export function redact(value: unknown): unknown {
+  try {
+    if (isClean(value, { nodes: 0 }, 0)) return value;
+  } catch {
+    // A getter that throws: the copy says so in its place.
+  }
   return clean(value, { nodes: 0, path: new Set() }, 0);
 }

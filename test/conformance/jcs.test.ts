@@ -15,7 +15,10 @@ for (const name of names) {
   test(`RFC 8785: ${name}`, () => {
     const input = JSON.parse(readFileSync(new URL(`input/${name}.json`, folder), 'utf8')) as JcsValue;
     const bytes = Buffer.from(canonicalJson(input), 'utf8');
-    assert.equal(bytes.toString('utf8'), readFileSync(new URL(`output/${name}.json`, folder), 'utf8').replace(/\n$/, ''));
+    assert.equal(
+      bytes.toString('utf8'),
+      readFileSync(new URL(`output/${name}.json`, folder), 'utf8').replace(/\n$/, ''),
+    );
     const hex = readFileSync(new URL(`outhex/${name}.txt`, folder), 'utf8').replaceAll(/\s+/g, '');
     assert.equal(bytes.toString('hex'), hex);
   });

@@ -9,6 +9,7 @@ import { Registry } from 'prom-client';
 import { generatedPages } from '../../scripts/docs/generated-pages.ts';
 import { ROOT } from '../../scripts/cache.mjs';
 import { ConfigError, load } from '../../src/app/load.ts';
+import { auditCommand } from '../../src/cli/commands/audit.ts';
 import { configCommand } from '../../src/cli/commands/config.ts';
 import { doctorCommand } from '../../src/cli/commands/doctor.ts';
 import { envoyCommand } from '../../src/cli/commands/envoy.ts';
@@ -47,6 +48,7 @@ test('every link between files of the project leads somewhere', () => {
 });
 
 const COMMANDS = [
+  auditCommand(),
   upCommand(),
   serveCommand(),
   configCommand(),

@@ -96,15 +96,12 @@ for (const [dialect, model] of DIALECTS) {
       assert.ok((answer.usage?.completion_tokens ?? 0) > 0);
     });
 
-    test('max_tokens ends for length', async () => {
+    test('max_tokens and stop', async () => {
       const answer = await client.chat.completions.create({ model, messages: [...ASK], max_tokens: 4 });
       assert.equal(answer.choices[0]?.message.content?.trim(), '1 2 3 4');
       if (dialect === 'openai') assert.equal(answer.choices[0]?.finish_reason, 'length');
-    });
-
-    test('stop', async () => {
-      const answer = await client.chat.completions.create({ model, messages: [...ASK], stop: ['5'] });
-      assert.equal(answer.choices[0]?.message.content?.trim(), '1 2 3 4');
+      const stopped = await client.chat.completions.create({ model, messages: [...ASK], stop: ['5'] });
+      assert.equal(stopped.choices[0]?.message.content?.trim(), '1 2 3 4');
     });
 
     test('stream', async () => {
@@ -208,14 +205,13 @@ for (const [dialect, model] of DIALECTS) {
       const server = dialect === 'openai' ? demoOpenAi : demoVllm;
       server.setFault('hang-after-3');
       try {
-        const before = server.stats().aborted;
         const stream = await client.chat.completions.create({ model, messages: [...ASK], stream: true });
         let words = 0;
         for await (const chunk of stream) {
           if ((chunk.choices[0]?.delta.content ?? '') !== '') words += 1;
           if (words === 3) break;
         }
-        assert.ok(await waitUntil(() => server.stats().aborted > before, { timeoutMs: 3000 }), 'the model goes on');
+        assert.ok(await waitUntil(() => server.stats().aborted > 0, { timeoutMs: 3000 }), 'the model goes on');
       } finally {
         server.setFault(null);
       }

@@ -4,6 +4,7 @@ import { type CaseGateway, openCaseGateway } from '../cases/case-gateway.ts';
 import { type CasePlan, planOf } from '../cases/case-plan.ts';
 import { evidenceOf } from '../cases/evidence.ts';
 import { type Kin, reportOfKin } from '../cases/kin.ts';
+import { ANTHROPIC_KIN } from '../cases/kin-anthropic.ts';
 import { ERROR_KIN } from '../cases/kin-errors.ts';
 import { GUIDED_KIN } from '../cases/kin-guided.ts';
 import { REQUEST_KIN } from '../cases/kin-requests.ts';
@@ -21,6 +22,7 @@ const KINDS: Readonly<Record<string, readonly Kin[]>> = {
   requests: REQUEST_KIN,
   guided: GUIDED_KIN,
   steps: STEP_KIN,
+  anthropic: ANTHROPIC_KIN,
 };
 
 const groups = new Map<string, { readonly plan: CasePlan; readonly members: Report[] }>();

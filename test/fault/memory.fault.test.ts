@@ -3,7 +3,7 @@ import { manyLargeRequests, slowReaders } from './promises/memory.ts';
 import { assertKept } from './rig/verdict.ts';
 
 test('4 clients that read nothing of 200 MiB each', async (t) => {
-  const verdicts = await slowReaders({ streams: 4, mebibytes: 200 });
+  const verdicts = await slowReaders({ streams: 4, mebibytes: 200, mostMiB: 128, besideMs: 10_000 });
   for (const { promise, figures } of verdicts) t.diagnostic(`${promise}: ${figures}`);
   assertKept(verdicts);
 });

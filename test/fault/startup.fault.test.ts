@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { stringify } from 'yaml';
 import { quietPorts } from './rig/quiet-ports.ts';
+import { waitUntil } from '../../src/app/wait-until.ts';
 import { type Ended, runTokenlat, serverChild } from './rig/server-child.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'tl-s-'));
@@ -126,12 +127,21 @@ test('trace: Redis does not answer', async () => {
 test('serve: Redis away at the start: it waits in the open, and says so', async () => {
   const config = configFile({ redis: { url: `redis://127.0.0.1:${nobody}` } });
   const server = serverChild({ config, state: join(dir, 'away'), opsPort: ops, logFile: join(dir, 'away.log') });
-  await assert.rejects(server.start(4000), /not ready/);
-  const response = await fetch(`${server.ops}/readyz`);
-  assert.equal(response.status, 503);
-  assert.deepEqual(await response.json(), { status: 'not_ready', reasons: ['store: down'] });
-  assert.equal((await fetch(`${server.ops}/healthz`)).status, 200);
-  assert.equal(await server.term(), 0);
+  const starting = server.start(15_000);
+  try {
+    let response = new Response();
+    const answers = async (): Promise<boolean> => {
+      response = await fetch(`${server.ops}/readyz`).catch(() => new Response());
+      return response.status !== 200;
+    };
+    assert.ok(await waitUntil(answers, { timeoutMs: 15_000 }), 'no listener for operators');
+    assert.equal(response.status, 503);
+    assert.deepEqual(await response.json(), { status: 'not_ready', reasons: ['store: down'] });
+    assert.equal((await fetch(`${server.ops}/healthz`)).status, 200);
+  } finally {
+    assert.equal(await server.term(), 0);
+  }
+  await assert.rejects(starting, /not ready/);
 });
 
 for (const command of ['serve', 'up'] as const) {

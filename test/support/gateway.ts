@@ -86,7 +86,9 @@ export async function startGateway({ config, workers = 1, files = {} }: GatewayO
   const envoyStats = async (filter: string): Promise<Record<string, number>> => {
     const response = await fetch(`http://127.0.0.1:${admin}/stats?filter=${encodeURIComponent(filter)}`);
     const lines = (await response.text()).split('\n').filter((line) => /: \d+$/.test(line));
-    return Object.fromEntries(lines.map((line) => [line.slice(0, line.lastIndexOf(':')), Number(line.slice(line.lastIndexOf(':') + 1))]));
+    return Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.lastIndexOf(':')), Number(line.slice(line.lastIndexOf(':') + 1))]),
+    );
   };
   return {
     url: running.url,
@@ -110,7 +112,9 @@ export async function startGateway({ config, workers = 1, files = {} }: GatewayO
     },
     async trace(requestId) {
       let found: RequestTrace | undefined;
-      await waitUntil(async () => (([found] = await stores.traces.get(requestId)), found !== undefined), { timeoutMs: 3000 });
+      await waitUntil(async () => (([found] = await stores.traces.get(requestId)), found !== undefined), {
+        timeoutMs: 3000,
+      });
       assert.ok(found, `no trace of ${requestId}`);
       return found;
     },
@@ -150,7 +154,11 @@ async function assertSound({
   assert.equal(await stores.ledger.open(), 0, 'open reservations are left');
   assert.deepEqual(fatal, [], 'a part died');
   const stats = await envoyStats(MUST_BE_ZERO.source);
-  assert.deepEqual(Object.entries(stats).filter(([name, value]) => value !== 0 && !OWN_STREAM.test(name)), [], 'Envoy counted a misunderstanding');
+  assert.deepEqual(
+    Object.entries(stats).filter(([name, value]) => value !== 0 && !OWN_STREAM.test(name)),
+    [],
+    'Envoy counted a misunderstanding',
+  );
   assert.doesNotMatch(envoyLog(), /envoy bug|assert failure|\[critical\]/i);
 }
 

@@ -34,25 +34,53 @@ export function traceCommand(): Command {
 function describe(trace: Recorded): string {
   const list = (key: string): readonly Recorded[] => (Array.isArray(trace[key]) ? (trace[key] as Recorded[]) : []);
   const usage = (trace['usage'] ?? {}) as Recorded;
+  const say = (label: string, ...words: readonly (string | null)[]): string | null => {
+    const told = words.filter((word) => word !== null && word !== '');
+    return told.length === 0 ? null : `${label.padEnd(10)}${told.join(' ')}`;
+  };
+  const word = (value: unknown, before = '', after = ''): string | null =>
+    value === null || value === undefined || value === '' ? null : `${before}${printable(value)}${after}`;
   const head = [
-    `request   ${printable(trace['request_id'])}  ${printable(trace['started'])}  ${printable(trace['method'])} ${printable(trace['path'])}`,
-    `who       tenant ${printable(trace['tenant'])}, subject ${printable(trace['subject'])}`,
-    `outcome   ${printable(trace['outcome'])}, status ${printable(trace['status'])}${trace['error'] === null ? '' : `, ${printable(trace['error'])}`}, ${printable(trace['total_ms'])} ms`,
-    `route     ${printable(trace['route'])} → ${printable(trace['model'])} on ${printable(trace['backend'])}`,
-    `tokens    ${printable(usage['prompt_tokens'])} + ${printable(usage['completion_tokens'])}${usage['estimated'] === true ? ' (estimated)' : ''}, cost ${printable(trace['cost'])} ${printable(trace['currency'])}`,
-  ];
+    say('request', word(trace['request_id']), word(trace['started']), word(trace['method']), word(trace['path'])),
+    say(
+      'who',
+      word(trace['tenant'], 'tenant '),
+      word(trace['subject'], 'subject '),
+      word(trace['business_line'], 'line '),
+    ),
+    say('asked', word(trace['requested_model'], 'model '), trace['stream'] === true ? 'as a stream' : null),
+    say(
+      'outcome',
+      word(trace['outcome']),
+      word(trace['status'], 'status '),
+      word(trace['error']),
+      word(trace['total_ms'], '', ' ms'),
+    ),
+    say('why', word(trace['error_message'])),
+    say('route', word(trace['route']), word(trace['model'], '→ '), word(trace['backend'], 'on ')),
+    say(
+      'tokens',
+      `${printable(usage['prompt_tokens'])} + ${printable(usage['completion_tokens'])}`,
+      usage['estimated'] === true ? '(estimated)' : null,
+      word(usage['flag'], 'marked '),
+      word(trace['cost'], 'cost '),
+      word(trace['currency']),
+    ),
+  ].filter((line) => line !== null);
   const stations = table(
     ['station', 'µs', 'decision', 'reason'],
     list('stations').map((row) => [row['station'], row['micros'], row['decision'], row['reason']]),
   );
   const attempts = table(
-    ['attempt', 'backend', 'model', 'outcome', 'status', 'reason'],
+    ['attempt', 'backend', 'model', 'outcome', 'status', 'at ms', 'head ms', 'reason'],
     list('attempts').map((row) => [
       row['attempt'],
       row['backend'],
       row['model'],
       row['outcome'],
       row['status'],
+      row['startedMs'],
+      row['firstByteMs'],
       row['reason'],
     ]),
   );

@@ -11,7 +11,7 @@ export function upCommand(): Command {
     .option('-c, --config <file>', 'configuration file', 'tokenlat.yaml')
     .option('--state <folder>', 'where logs, sockets and data are kept', '.tokenlat')
     .action(async ({ config, state }: { config: string; state: string }) => {
-      const { snapshot, warnings } = load(config);
+      const { snapshot, warnings } = load(config, { ownRedis: true });
       const log = openLog(snapshot);
       for (const warning of warnings) log.warn('configuration', { path: warning.path, problem: warning.message });
       await untilStopped(log, async (onFatal) => {

@@ -51,6 +51,9 @@ export function checkBackends(context: CheckContext): void {
   });
 }
 
+/** What clients of the API append themselves. */
+const ENDPOINT_PATH = /\/(?:chat\/completions|completions|embeddings|messages|generate)\/?$/;
+
 function checkEndpoints(
   context: CheckContext,
   backend: CheckContext['document']['backends'][number],
@@ -66,6 +69,11 @@ function checkEndpoints(
       problem(where, parsed.error);
       return;
     }
+    if (ENDPOINT_PATH.test(parsed.basePath))
+      problem(
+        where,
+        `ends in an endpoint's own path: give the base that all have, ${endpoint.url.replace(ENDPOINT_PATH, '')}`,
+      );
     if (isLinkLocal(parsed.host) && !backend.allow_link_local)
       problem(where, `${parsed.host} is link-local or a metadata service; set allow_link_local: true if that is meant`);
     const key = `${parsed.host}:${parsed.port}`;

@@ -109,12 +109,13 @@ function checkBounds({ document, problem }: CheckContext): void {
   });
 }
 
-function checkRedis({ document, problem, warn }: CheckContext): void {
+function checkRedis({ document, problem, warn, ownRedis }: CheckContext): void {
   const { redis, server } = document;
   if (redis === undefined) {
+    if (ownRedis) return;
     warn(
       [],
-      `has no redis: unless "tokenlat up" starts one, quota and ledger live in memory and are lost with the process${server.workers > 1 ? '; each worker counts on its own' : ''}`,
+      `has no redis: quota and ledger live in memory and are lost with the process (only "tokenlat up" starts one)${server.workers > 1 ? '; each worker counts on its own' : ''}`,
     );
     return;
   }

@@ -20,6 +20,7 @@ export interface CheckContext {
   readonly dialects: readonly string[];
   readonly checkOptions: CheckOptions;
   readonly chatTemplates: ChatTemplates;
+  readonly ownRedis: boolean;
   readonly problem: (path: Path, message: string, offset?: number) => void;
   readonly warn: (path: Path, message: string) => void;
 }

@@ -4,6 +4,7 @@ import type { FileReader } from '../references.ts';
 import { DEFAULT_SOCKET_DIR } from '../worker-address.ts';
 import type { ConfigDocument } from '../schema/document.ts';
 import { compileAdmin } from './compile-admin.ts';
+import { compileAudit } from './compile-audit.ts';
 import { compileAuth } from './compile-auth.ts';
 import { compileBackends } from './compile-backends.ts';
 import { compileBudgets } from './compile-budgets.ts';
@@ -43,6 +44,7 @@ export function compileSnapshot(
       eventBytes: limits.event,
       headerBytes: limits.headers,
       jsonDepth: limits.json_depth,
+      jsonKeys: limits.json_keys,
     },
     timeouts: {
       requestMs: timeouts.request,
@@ -64,6 +66,7 @@ export function compileSnapshot(
     budgets: compileBudgets(document),
     telemetry: { logLevel: telemetry.log_level, labelValues: telemetry.label_values },
     admin: compileAdmin(document, files),
+    audit: compileAudit(document, files),
   });
 }
 

@@ -36,7 +36,7 @@ const health = z.strictObject({
 
 const backend = z.strictObject({
   name: name().describe("Also the name of Envoy's cluster."),
-  dialect: text().default('openai').describe('Wire protocol of the backend. Default: openai.').meta({ examples: ['openai', 'vllm-generate'] }),
+  dialect: text().default('openai').describe('Wire protocol of the backend. Default: openai.').meta({ examples: ['openai', 'vllm-generate', 'anthropic'] }),
   endpoints: z
     .array(
       z.strictObject({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { adminSection } from './admin.ts';
+import { auditSection } from './audit.ts';
 import { authSection } from './auth.ts';
 import { backendsSection } from './backend.ts';
 import { budgetsSection } from './budget.ts';
@@ -22,7 +23,7 @@ import { tenantDefaultsSection, tenantsSection } from './tenant.ts';
 /** tokenlat.yaml. */
 export const documentSchema = z
   .strictObject({
-    version: z.literal(1).describe('Version of this format.'),
+    version: z.literal(1, 'must be the number 1').describe('Version of this format.'),
     listen: listenSection.prefault({}),
     server: serverSection.prefault({}),
     redis: redisSection.optional(),
@@ -42,6 +43,7 @@ export const documentSchema = z
     budgets: budgetsSection.prefault({}),
     telemetry: telemetrySection.prefault({}),
     admin: adminSection.optional(),
+    audit: auditSection.optional(),
   })
   .meta({ title: 'TokenLat', description: 'Configuration of the TokenLat gateway.' });
 

@@ -14,6 +14,7 @@ export const limitsSection = z
     headers: size({ min: 8 * KIB, max: 8 * MIB })
       .prefault('60KiB')
       .describe('All request headers together. Rounded up to whole KiB. Default: 60KiB.'),
+    json_keys: z.int().min(100).max(1_000_000).default(25_000).describe('Keys of a JSON body, at all levels together. Default: 25000.'),
     json_depth: z.int().min(8).max(1000).default(64).describe('Nesting of a JSON body. Default: 64.'),
   })
   .describe('Bounds of what is read.');

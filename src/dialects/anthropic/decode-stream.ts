@@ -94,7 +94,7 @@ export class StreamDecoder implements ResponseDecoder {
         this.#start(own(json, 'message'));
         return;
       case 'content_block_start':
-        this.#show(this.#blocks.start(json, data));
+        for (const delta of this.#blocks.start(json, data)) this.#show(delta);
         return;
       case 'content_block_delta':
         this.#show(this.#blocks.delta(json));

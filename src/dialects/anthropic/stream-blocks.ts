@@ -34,8 +34,8 @@ const MAX_BLOCKS = 1024;
 export class StreamBlocks {
   readonly #open = new Map<number, Block>();
   readonly #maxBytes: number;
-  /** Finished calls without arguments: `{}` only once it is known that nothing was cut off. */
-  readonly #empty: Call[] = [];
+  /** The last call, when it ended without arguments: `{}` only once it is known that it was not cut off. */
+  #empty: Call | null = null;
   #blocks = 0;
   #kept = 0;
   #calls = 0;
@@ -51,7 +51,14 @@ export class StreamBlocks {
   }
 
   /** `content_block_start`. `data` is the event's bytes. */
-  start(event: JsonObject, data: Buffer): BlockDelta | null {
+  start(event: JsonObject, data: Buffer): readonly BlockDelta[] {
+    // The model went on: the call before was whole.
+    const deltas = this.#settle();
+    push(deltas, this.#start(event, data));
+    return deltas;
+  }
+
+  #start(event: JsonObject, data: Buffer): BlockDelta | null {
     const block = own(event, 'content_block');
     if (!isObject(block)) throw invalidAnswer('The model service started a block without saying which.', data);
     this.#blocks += 1;
@@ -110,7 +117,7 @@ export class StreamBlocks {
     if (block?.kind === 'thinking') return thinkingDelta(block);
     if (block?.kind !== 'call' || block.hasArguments) return null;
     if (block.early !== '') return argumentsDelta(block, block.early);
-    this.#empty.push(block);
+    this.#empty = block;
     return null;
   }
 
@@ -119,12 +126,18 @@ export class StreamBlocks {
     const deltas: BlockDelta[] = [];
     for (const block of this.#open.values()) {
       if (block.kind !== 'call' || block.hasArguments) continue;
-      if (block.early === '') this.#empty.push(block);
-      else push(deltas, argumentsDelta(block, block.early));
+      if (block.early !== '') push(deltas, argumentsDelta(block, block.early));
+      else if (!isCutShort) push(deltas, argumentsDelta(block, '{}'));
     }
     this.#open.clear();
-    for (const call of isCutShort ? [] : this.#empty) push(deltas, argumentsDelta(call, '{}'));
-    return deltas;
+    return isCutShort ? deltas : [...this.#settle(), ...deltas];
+  }
+
+  #settle(): BlockDelta[] {
+    const call = this.#empty;
+    this.#empty = null;
+    const delta = call === null ? null : argumentsDelta(call, '{}');
+    return delta === null ? [] : [delta];
   }
 
   #startThinking(at: number, block: JsonObject): BlockDelta | null {

@@ -6,6 +6,7 @@ type JsonObject = { readonly [key: string]: Json };
 
 /** Members whose strings name or encode something and are not read as text. */
 const NOT_TEXT: ReadonlySet<string> = new Set([
+  'signature',
   'role',
   'type',
   'id',

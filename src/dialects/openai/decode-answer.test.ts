@@ -34,6 +34,7 @@ function run(pieces: readonly (string | Buffer)[], setup: Setup = {}): Loose[] {
   const request = client.parse(
     { method: 'POST', path: setup.path ?? '/v1/chat/completions', headers: new HeaderList([]) },
     Buffer.from(JSON.stringify(body)),
+    { jsonDepth: 64, jsonKeys: 25_000 },
   );
   const limits = { maxEventBytes: 1 << 20, maxAnswerBytes: setup.maxAnswerBytes ?? 1 << 24 };
   const context: DecodeContext = { request, deployment: {} as Loose, modelShown, answerId: 'x', created: 1, ...limits };

@@ -23,7 +23,10 @@ function context({ modelShown = 'gpt-test', body = {}, maxEventBytes = 1 << 24 }
   const raw = Buffer.from(
     JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }], stream: true, ...body }),
   );
-  const request = client.parse({ method: 'POST', path: '/v1/chat/completions', headers: new HeaderList([]) }, raw);
+  const request = client.parse({ method: 'POST', path: '/v1/chat/completions', headers: new HeaderList([]) }, raw, {
+    jsonDepth: 64,
+    jsonKeys: 25_000,
+  });
   return {
     request,
     deployment: {} as Loose,

@@ -8,16 +8,11 @@ import { encodeRequest } from './encode-request.ts';
 import { parseRequest } from './parse-request.ts';
 import { RefusedAnswer } from './refused-answer.ts';
 
-export interface OpenAiClientOptions {
-  /** Most levels of nesting that a body may have. */
-  readonly maxDepth?: number;
-}
-
 /** OpenAI's API towards clients: chat completions, completions and embeddings. */
-export function createOpenAiClient({ maxDepth = 64 }: OpenAiClientOptions = {}): ClientDialect {
+export function createOpenAiClient(): ClientDialect {
   return {
     name: 'openai',
-    parse: (head, body) => parseRequest(head, body, maxDepth),
+    parse: parseRequest,
     encoder: (context) => (context.stream ? new StreamEncoder(context) : new AnswerEncoder()),
     error: (error) => Buffer.from(JSON.stringify(error)),
     cutShort: (encoder, usage = null) => (encoder instanceof StreamEncoder ? cutShort(encoder, usage) : []),

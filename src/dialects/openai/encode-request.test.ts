@@ -19,7 +19,10 @@ function deployment(
 function encode(body: string | object, target = deployment(), path = '/v1/chat/completions') {
   const raw = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const before = Buffer.from(raw);
-  const request = client.parse({ method: 'POST', path, headers: new HeaderList([]) }, raw);
+  const request = client.parse({ method: 'POST', path, headers: new HeaderList([]) }, raw, {
+    jsonDepth: 64,
+    jsonKeys: 25_000,
+  });
   const encoded = backend.encode(request, target);
   assert.deepEqual(raw, before, 'the received bytes are not touched');
   return encoded;

@@ -6,12 +6,13 @@ import { HeaderList } from '../../core/http.ts';
 import { createOpenAiClient } from './dialect.ts';
 
 const client = createOpenAiClient();
+const LIMITS = { jsonDepth: 64, jsonKeys: 25_000 };
 const CHAT = '/v1/chat/completions';
 
 function parse(body: unknown, path = CHAT, type: string | null = 'application/json') {
   const raw = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const headers = new HeaderList(type === null ? [] : [['content-type', type]]);
-  return client.parse({ method: 'POST', path, headers }, raw);
+  return client.parse({ method: 'POST', path, headers }, raw, LIMITS);
 }
 
 function refused(body: unknown, code: ErrorCode, param: string | null, path = CHAT): GatewayError {
@@ -334,4 +335,19 @@ test('ten thousand bodies with odd values anywhere: a request or a 400, nothing 
     { numRuns: 10_000 },
   );
   assert.ok(taken > 50, `only ${taken} were taken`);
+});
+
+test('a body of nothing but keys is refused before it costs anybody time', () => {
+  const keys = (count: number): string => Array.from({ length: count }, (_, at) => `"k${at}":0`).join(',');
+  const body = (count: number): Buffer =>
+    Buffer.from(`{"model":"m","messages":[{"role":"user","content":"x"}],"metadata":{${keys(count)}}}`);
+  const headers = new HeaderList([]);
+  const parsed = (count: number) =>
+    client.parse({ method: 'POST', path: '/v1/chat/completions', headers }, body(count), {
+      jsonDepth: 64,
+      jsonKeys: 100,
+    });
+  // Five keys stand around them.
+  assert.equal(parsed(95).model, 'm');
+  assert.throws(() => parsed(96), { code: 'json_too_many_keys', status: 400 });
 });

@@ -1,4 +1,5 @@
 import type { ChatRequest, Endpoint, TextPart } from '../../core/chat-request.ts';
+import type { JsonLimits } from '../../core/dialect.ts';
 import { type ErrorCode, GatewayError } from '../../core/error.ts';
 import type { RequestHead } from '../../core/http.ts';
 import type { Json } from '../../core/json.ts';
@@ -17,6 +18,7 @@ const FAULTS: Readonly<Record<JsonFault, ErrorCode>> = {
   syntax: 'invalid_json',
   encoding: 'invalid_encoding',
   depth: 'json_too_deep',
+  keys: 'json_too_many_keys',
   'duplicate-key': 'duplicate_key',
 };
 /** What a chat template puts around each message, and what opens the answer (OpenAI's cookbook on counting tokens). */
@@ -26,10 +28,10 @@ const TOKENS_TO_ANSWER = 3;
 const TOKENS_AN_IMAGE = 765;
 
 /** A client's request, checked. Throws `GatewayError` with `param`; no message quotes the body. */
-export function parseRequest(head: RequestHead, body: Buffer, maxDepth: number): ChatRequest {
+export function parseRequest(head: RequestHead, body: Buffer, limits: JsonLimits): ChatRequest {
   checkContentType(head);
   const endpoint = endpointOf(head.path);
-  const { json, spans } = readBody(body, maxDepth);
+  const { json, spans } = readBody(body, limits);
   checkFields(json);
   if (endpoint === 'chat') checkMessages(json);
   else checkPrompt(json, endpoint === 'completions' ? 'prompt' : 'input');
@@ -71,9 +73,12 @@ function endpointOf(path: string): Endpoint {
   throw new GatewayError('unknown_endpoint', 'There is no such endpoint.');
 }
 
-function readBody(body: Buffer, maxDepth: number): { json: JsonObject; spans: ParsedJson['members'] } {
+function readBody(
+  body: Buffer,
+  { jsonDepth, jsonKeys }: JsonLimits,
+): { json: JsonObject; spans: ParsedJson['members'] } {
   try {
-    const { value, members } = parseJson(body, { maxDepth, refuseDuplicates: true });
+    const { value, members } = parseJson(body, { maxDepth: jsonDepth, maxKeys: jsonKeys, refuseDuplicates: true });
     if (!isRecord(value)) throw new GatewayError('invalid_json', 'The body must be a JSON object.');
     return { json: value, spans: members };
   } catch (error) {

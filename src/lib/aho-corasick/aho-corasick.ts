@@ -1,4 +1,5 @@
 import { createEdgeTable } from './edge-table.ts';
+import { transitions } from './transitions.ts';
 
 /** A word found: its index in the list given, and where it stands in UTF-16 units, `[start, end)`. */
 export interface Match {
@@ -24,7 +25,8 @@ export interface Automaton {
 
 const UNITS = 65_536;
 
-interface Trie {
+/** The nodes of all words as a tree. */
+export interface Trie {
   readonly classes: Uint16Array;
   readonly classCount: number;
   readonly child: (node: number, unitClass: number) => number;
@@ -97,16 +99,17 @@ function byDepth(trie: Trie, longest: number): Int32Array {
   return order;
 }
 
-interface Links {
+/** For each node, where to go on when none of its children fits. */
+export interface Links {
   readonly fail: Int32Array;
   /** The nearest shorter node that ends a word, 0 when there is none. */
   readonly output: Int32Array;
 }
 
-function link(trie: Trie, longest: number): Links {
+function link(trie: Trie, order: Int32Array): Links {
   const fail = new Int32Array(trie.size);
   const output = new Int32Array(trie.size);
-  for (const node of byDepth(trie, longest)) {
+  for (const node of order) {
     if ((trie.depth[node] ?? 0) < 2) continue;
     const unitClass = trie.via[node] ?? 0;
     let from = fail[trie.parent[node] ?? 0] ?? 0;
@@ -137,7 +140,9 @@ export function createAutomaton(words: readonly string[]): Automaton {
   if (units > 1 << 24) throw new RangeError(`too many words: ${units} units`);
   const trie = buildTrie(words, units);
   const { classes, child, depth, word: wordAt } = trie;
-  const { fail, output } = link(trie, longest);
+  const order = byDepth(trie, longest);
+  const { fail, output } = link(trie, order);
+  const table = transitions(trie, fail, order);
   const atRoot = new Int32Array(trie.classCount);
   for (let c = 1; c < trie.classCount; c++) atRoot[c] = Math.max(child(0, c), 0);
 
@@ -151,7 +156,17 @@ export function createAutomaton(words: readonly string[]): Automaton {
     return atRoot[unitClass] ?? 0;
   }
 
-  function scan(text: string, visit: Visit, state = 0): number {
+  /** True when `visit` has had enough. */
+  function tell(node: number, end: number, visit: Visit): boolean {
+    let at = wordAt[node] === -1 ? (output[node] ?? 0) : node;
+    while (at !== 0) {
+      if (visit(wordAt[at] ?? 0, end - (depth[at] ?? 0), end)) return true;
+      at = output[at] ?? 0;
+    }
+    return false;
+  }
+
+  function walk(text: string, visit: Visit, state: number): number {
     let node = state;
     for (let i = 0; i < text.length; i++) {
       const unitClass = classes[text.charCodeAt(i)] ?? 0;
@@ -160,13 +175,21 @@ export function createAutomaton(words: readonly string[]): Automaton {
         continue;
       }
       node = node === 0 ? (atRoot[unitClass] ?? 0) : step(node, unitClass);
-      let at = wordAt[node] === -1 ? (output[node] ?? 0) : node;
-      while (at !== 0) {
-        if (visit(wordAt[at] ?? 0, i + 1 - (depth[at] ?? 0), i + 1)) return node;
-        at = output[at] ?? 0;
-      }
+      if (tell(node, i + 1, visit)) return node;
     }
     return node;
+  }
+
+  function scan(text: string, visit: Visit, state = 0): number {
+    if (table === null) return walk(text, visit, state);
+    const { rows, width } = table;
+    let row = state * width;
+    for (let i = 0; i < text.length; i++) {
+      const next = rows[row + (classes[text.charCodeAt(i)] ?? 0)] ?? 0;
+      row = next < 0 ? ~next : next;
+      if (next < 0 && tell(row / width, i + 1, visit)) break;
+    }
+    return row / width;
   }
 
   return {

@@ -31,6 +31,8 @@ for (let unit = 65; unit < 91; unit++) {
 for (const char of "-_.*'`~^:") KINDS[char.charCodeAt(0)] = MARK;
 for (const char of '@$!|+') KINDS[char.charCodeAt(0)] = LEET_MARK;
 
+/** A small letter; behind the end of a text there is none. */
+const isSmall = (unit: number): boolean => unit > 96 && unit < 123;
 const isWord = (kind: number): boolean => kind === LETTER || kind === DIGIT;
 
 /** The part of the profile that two neighbours show. */
@@ -62,6 +64,28 @@ export function profileText(text: string): number {
       flags |= NON_ASCII;
       before = OTHER;
       run = 0;
+      continue;
+    }
+    if ((before === LETTER || before === BLANK) && isSmall(unit)) {
+      // Small letters of a word, and the blank behind them, are most of any text: they change nothing but the lengths.
+      const from = i;
+      do i++;
+      while (isSmall(text.charCodeAt(i)));
+      word += i - from;
+      run += i - from;
+      if (mixed && run >= 8) flags |= ENCODED;
+      before = LETTER;
+      if (text.charCodeAt(i) !== 32) {
+        i--;
+        continue;
+      }
+      alone = word === 1 ? alone + 1 : 0;
+      if (alone >= 2) flags |= APART;
+      word = 0;
+      run = 0;
+      mixed = false;
+      beforeMark = LETTER;
+      before = BLANK;
       continue;
     }
     const kind = KINDS[unit] ?? OTHER;

@@ -10,7 +10,7 @@ test('orders keys by UTF-16 units at every level', () => {
 });
 
 test('writes numbers as ECMAScript does', () => {
-  const numbers = [-0, 0.1, 1e21, 1e-7, 333333333.33333329, 5e-324, 2 ** 53, -1.5];
+  const numbers = [-0, 0.1, 1e21, 1e-7, Number('333333333.33333329'), 5e-324, 2 ** 53, -1.5];
   assert.equal(canonicalJson(numbers), '[0,0.1,1e+21,1e-7,333333333.3333333,5e-324,9007199254740992,-1.5]');
 });
 
@@ -22,8 +22,22 @@ test('refuses what has no JSON form', () => {
   const cycle: { self?: unknown } = {};
   cycle.self = cycle;
   const none: unknown[] = [
-    '\ud800', 'a\udc00b', '\udc00\ud800', { '\ud83d': 1 }, Number.NaN, Number.POSITIVE_INFINITY, undefined, [undefined],
-    { a: undefined }, 1n, Symbol('x'), () => 1, new Date(0), new Map(), cycle, [, 1],
+    '\ud800',
+    'a\udc00b',
+    '\udc00\ud800',
+    { '\ud83d': 1 },
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    undefined,
+    [undefined],
+    { a: undefined },
+    1n,
+    Symbol('x'),
+    () => 1,
+    new Date(0),
+    new Map(),
+    cycle,
+    Object.assign(Array.from({ length: 0 }), { length: 1 }),
   ];
   for (const value of none) assert.throws(() => canonicalJson(value as JcsValue), JcsError);
 });
@@ -49,9 +63,14 @@ test('is stable: the form of what it reads as is itself, and says the same value
 
 test('the order in which keys were set changes nothing', () => {
   fc.assert(
-    fc.property(fc.uniqueArray(fc.tuple(wellFormed, fc.double({ noNaN: true, noDefaultInfinity: true })), { selector: ([key]) => key }), (pairs) => {
-      assert.equal(canonicalJson(Object.fromEntries(pairs)), canonicalJson(Object.fromEntries(pairs.toReversed())));
-    }),
+    fc.property(
+      fc.uniqueArray(fc.tuple(wellFormed, fc.double({ noNaN: true, noDefaultInfinity: true })), {
+        selector: ([key]) => key,
+      }),
+      (pairs) => {
+        assert.equal(canonicalJson(Object.fromEntries(pairs)), canonicalJson(Object.fromEntries(pairs.toReversed())));
+      },
+    ),
     { numRuns: 300 },
   );
 });

@@ -11,6 +11,7 @@ const MAX_DEPTH = 256;
 /** With the flag `u`, a surrogate matches only when it has no partner. */
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
 /** Texts without these stand between quotes as they are. */
+// oxlint-disable-next-line no-control-regex -- JSON escapes control characters.
 const NEEDS_CARE = /["\\\u0000-\u001f\ud800-\udfff]/;
 
 /**

@@ -1,5 +1,5 @@
 /** `encoding`: not UTF-8, a byte order mark, or half of a surrogate pair as an escape. */
-export type JsonFault = 'syntax' | 'encoding' | 'depth' | 'duplicate-key';
+export type JsonFault = 'syntax' | 'encoding' | 'depth' | 'keys' | 'duplicate-key';
 
 /** Why a text is no JSON that we take. The message never holds any of the text. */
 export class JsonError extends Error {

@@ -31,6 +31,8 @@ export interface JsonScan {
 export interface ScanOptions {
   /** Most open containers at once: 1 for `{}`. */
   readonly maxDepth: number;
+  /** Most keys of all objects together: engines grow slow with each. No bound where left out. */
+  readonly maxKeys?: number;
   /** Are equal keys in one object, at any level and however escaped, an error? */
   readonly refuseDuplicates: boolean;
 }
@@ -38,7 +40,7 @@ export interface ScanOptions {
 /**
  * One pass over the structure of a JSON text (RFC 8259). It skips strings by a native search and leaves grammar to
  * `JSON.parse`, which has to follow: together they cost about one parse more. Throws `JsonError` (`depth`,
- * `duplicate-key`, `syntax`). Work and memory are linear in the text. `latin1` is the same bytes as a string, for callers
+ * `keys`, `duplicate-key`, `syntax`). Work and memory are linear in the text. `latin1` is the same bytes as a string, for callers
  * who have it.
  */
 export function scanJson(bytes: Buffer, options: ScanOptions, latin1 = bytes.toString('latin1')): JsonScan {
@@ -51,6 +53,8 @@ class Scanner {
   readonly #text: string;
   readonly #maxDepth: number;
   readonly #keys: KeyLevels | null;
+  readonly #maxKeys: number;
+  #keyCount = 0;
   readonly #members = new Map<string, ByteSpan>();
   readonly #elements: ByteSpan[] = [];
   /** A level's last key token's start when it is an object, or -1 - index when it is an array: the way to a fault. */
@@ -63,6 +67,7 @@ class Scanner {
     this.#bytes = bytes;
     this.#text = text;
     this.#maxDepth = options.maxDepth;
+    this.#maxKeys = options.maxKeys ?? Number.POSITIVE_INFINITY;
     this.#keys = options.refuseDuplicates ? new KeyLevels() : null;
   }
 
@@ -111,6 +116,10 @@ class Scanner {
   }
 
   #key(at: number, end: number, depth: number): void {
+    this.#keyCount += 1;
+    if (this.#keyCount > this.#maxKeys) {
+      throw new JsonError('keys', `The JSON has more than ${this.#maxKeys} keys.`, at);
+    }
     this.#trail[depth - 1] = at;
     if (depth === 1) {
       this.#keyStart = at;

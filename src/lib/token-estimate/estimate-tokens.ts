@@ -42,6 +42,17 @@ export function estimateTokens(text: string): number {
   let at = 0;
   while (at < length) {
     const code = text.charCodeAt(at);
+    if (isSmall(code)) {
+      // Words of small letters and the space behind them, most of any text, go the short way.
+      const end = wordEnd(text, at + 1);
+      const behind = text.charCodeAt(end);
+      if (end === length || behind < 0x80) {
+        const letters = end - at;
+        tokens += letters <= 7 ? 1 : cost(LATIN, letters, code, true);
+        at = behind === 0x20 && end + 1 < length && !isSpace(text.charCodeAt(end + 1)) ? end + 1 : end;
+        continue;
+      }
+    }
     const first = kindOf(code);
     if (first === WIDE) {
       tokens += wide(code);
@@ -62,6 +73,22 @@ export function estimateTokens(text: string): number {
     tokens += cost(kind, at - start, code, at < length);
   }
   return length === 0 ? 0 : Math.max(1, Math.round(tokens));
+}
+
+/** Small letters, of kind `LATIN`; behind the end of a text there is none. */
+function isSmall(code: number): boolean {
+  return code >= 0x61 && code <= 0x7a;
+}
+
+/** Where a run of small letters ends. */
+function wordEnd(text: string, from: number): number {
+  let at = from;
+  while (isSmall(text.charCodeAt(at))) at += 1;
+  return at;
+}
+
+function isSpace(code: number): boolean {
+  return code < 0x80 && ASCII[code] === SPACE;
 }
 
 function kindOf(code: number): number {

@@ -38,7 +38,7 @@ const COUNTERS: readonly (readonly [pattern: RegExp, code: string, what: string,
     'Set failure_mode_allow: false.',
   ],
   [
-    /^cluster\.[^ ]*\.retry_or_shadow_abandoned$/,
+    /^cluster\.(?!tokenlat-ext-proc\.)[^ ]*\.retry_or_shadow_abandoned$/,
     'retry_or_shadow_abandoned',
     'Tries were given up, since a body was larger than the buffer',
     'Raise request_body_buffer_limit of the virtual host.',

@@ -98,7 +98,34 @@ function modelShown(ctx: RequestContext, attempt: Attempt): string {
   }
 }
 
+interface Head {
+  readonly path: string;
+  readonly own: readonly HeaderPair[];
+  readonly set: readonly HeaderPair[];
+}
+
+/** The head last made for a backend: nearly every try at it has the same. */
+const lastHeads = new WeakMap<Backend, Head>();
+
 function upstreamHeaders(backend: Backend, path: string, own: readonly HeaderPair[]): readonly HeaderPair[] {
+  const last = lastHeads.get(backend);
+  if (last !== undefined && last.path === path && samePairs(last.own, own)) return last.set;
+  const set = makeHeaders(backend, path, own);
+  lastHeads.set(backend, { path, own, set });
+  return set;
+}
+
+function samePairs(left: readonly HeaderPair[], right: readonly HeaderPair[]): boolean {
+  return (
+    left.length === right.length &&
+    left.every(([name, value], at) => {
+      const pair = right[at];
+      return pair?.[0] === name && pair[1] === value;
+    })
+  );
+}
+
+function makeHeaders(backend: Backend, path: string, own: readonly HeaderPair[]): readonly HeaderPair[] {
   const [endpoint] = backend.endpoints;
   const authority = endpoint === undefined ? backend.name : hostAndPort(endpoint.host, endpoint.port, backend.tls);
   const merged = new Map<string, string>([

@@ -25,33 +25,52 @@ const CLIENT_ONLY: ReadonlySet<string> = new Set([
   'x-request-timeout-ms',
   'x-session-id',
   'x-canary-percentage',
+  // Set by one dialect: the try before this one may have been of it.
+  'anthropic-version',
 ]);
 
 const PRIVATE_PREFIXES: readonly string[] = ['x-tokenlat-', 'x-envoy-', 'x-forwarded-', 'x-real-'];
 
-const namesByConfig = new WeakMap<Snapshot, readonly string[]>();
+/** What is removed from the head of every try with the same headers set, whatever the client sent. */
+interface Always {
+  readonly remove: readonly string[];
+  readonly set: ReadonlySet<string>;
+}
 
-/** Every header that any backend sets: the next attempt goes elsewhere and must not bring one along. */
-function backendHeaderNames(config: Snapshot): readonly string[] {
-  let names = namesByConfig.get(config);
-  if (names === undefined) {
+const alwaysByConfig = new WeakMap<Snapshot, WeakMap<readonly HeaderPair[], Always>>();
+
+/** The client's credentials and every header that any backend sets: the next attempt goes elsewhere and must not bring one. */
+function alwaysOf(config: Snapshot, set: readonly HeaderPair[]): Always {
+  let bySet = alwaysByConfig.get(config);
+  if (bySet === undefined) alwaysByConfig.set(config, (bySet = new WeakMap()));
+  let always = bySet.get(set);
+  if (always === undefined) {
     const all = [...config.backends.values()].flatMap((backend) => [...backend.credentials, ...backend.headers]);
-    names = [...new Set(all.map(([name]) => name))];
-    namesByConfig.set(config, names);
+    const names = new Set(set.map(([name]) => name));
+    const remove = new Set([...SECRETS, ...all.map(([name]) => name)]);
+    always = { remove: [...remove].filter((name) => !names.has(name)), set: names };
+    bySet.set(set, always);
   }
-  return names;
+  return always;
 }
 
 /**
  * What to remove from the head of a try so that neither the client's secrets nor an earlier attempt's headers travel on:
- * Envoy keeps what attempt 1 changed when it tries again.
+ * Envoy keeps what attempt 1 changed when it tries again. `set` is what the try sets instead.
  */
 export function headersToRemove(config: Snapshot, head: RequestHead, set: readonly HeaderPair[]): readonly string[] {
-  const remove = new Set(SECRETS);
-  for (const name of backendHeaderNames(config)) remove.add(name);
+  const always = alwaysOf(config, set);
+  let remove: string[] | null = null;
   for (const [name] of head.headers) {
-    if (CLIENT_ONLY.has(name) || PRIVATE_PREFIXES.some((prefix) => name.startsWith(prefix))) remove.add(name);
+    if (!isPrivate(name) || always.set.has(name) || (remove ?? always.remove).includes(name)) continue;
+    remove ??= [...always.remove];
+    remove.push(name);
   }
-  for (const [name] of set) remove.delete(name);
-  return [...remove];
+  return remove ?? always.remove;
+}
+
+function isPrivate(name: string): boolean {
+  if (CLIENT_ONLY.has(name)) return true;
+  for (const prefix of PRIVATE_PREFIXES) if (name.startsWith(prefix)) return true;
+  return false;
 }

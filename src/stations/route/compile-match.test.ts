@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileMatch } from './compile-match.ts';
 import type { MatchVariables } from './compile-match.ts';
-import { matchInputs } from './match-inputs.ts';
+import { inputReader } from './match-inputs.ts';
 import { config, context } from './route-kit.test.ts';
 import type { Ask } from './route-kit.test.ts';
 
@@ -11,7 +11,7 @@ const DAY = { kind: 'calendar', unit: 'day' } as const;
 const line = { scope: 'tenant', unit: 'tokens', window: DAY, limit: 10 } as const;
 
 function variables(ask: Ask = {}): MatchVariables {
-  return matchInputs(context(config([], []), ask), ALL);
+  return inputReader(ALL)(context(config([], []), ask));
 }
 
 function answer(source: string, ask: Ask = {}): boolean | string {
@@ -19,7 +19,7 @@ function answer(source: string, ask: Ask = {}): boolean | string {
   assert.ok(match.ok, match.ok ? '' : match.error);
   const { matched, fault } = match.evaluate(variables(ask));
   // With only what it says it reads, it must say the same.
-  assert.deepEqual(match.evaluate(matchInputs(context(config([], []), ask), match.references)), { matched, fault });
+  assert.deepEqual(match.evaluate(inputReader(match.references)(context(config([], []), ask))), { matched, fault });
   return fault ?? matched;
 }
 

@@ -105,7 +105,9 @@ function pick<Name extends string>(
   fields: Fields<Name>,
   ctx: RouteContext,
 ): Record<string, unknown> {
-  return Object.fromEntries(names.map((name) => [name, fields[name](ctx)]));
+  const picked: Record<string, unknown> = {};
+  for (const name of names) picked[name] = fields[name](ctx);
+  return picked;
 }
 
 /** Values of one header are joined as HTTP allows (RFC 9110 section 5.3). */
@@ -130,11 +132,13 @@ function pickClaims(
 }
 
 /** The values that rules with these references read: those and no others, so that they may serve as the key of a cache. */
-export function matchInputs(ctx: RouteContext, references: References): MatchVariables {
-  return {
-    request: pick(namesOf<RequestField>(REQUEST_FIELDS, references.request), REQUEST, ctx),
-    tenant: pick(namesOf<TenantField>(TENANT_FIELDS, references.tenant), TENANT, ctx),
+export function inputReader(references: References): (ctx: RouteContext) => MatchVariables {
+  const ofRequest = namesOf<RequestField>(REQUEST_FIELDS, references.request);
+  const ofTenant = namesOf<TenantField>(TENANT_FIELDS, references.tenant);
+  return (ctx) => ({
+    request: pick(ofRequest, REQUEST, ctx),
+    tenant: pick(ofTenant, TENANT, ctx),
     claims: pickClaims(ctx.principal.claims, references.claims),
     headers: pickHeaders(ctx.head.headers, references.headers),
-  };
+  });
 }

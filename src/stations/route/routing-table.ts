@@ -6,8 +6,8 @@ import { Lru } from '../../lib/lru/lru.ts';
 import { canServe } from './eligible.ts';
 import type { Asked, RoutingConfig, Supports } from './eligible.ts';
 import { compileMatch } from './compile-match.ts';
-import type { Match, References, Variable } from './compile-match.ts';
-import { matchInputs } from './match-inputs.ts';
+import type { Match, MatchVariables, References, Variable } from './compile-match.ts';
+import { inputReader } from './match-inputs.ts';
 import type { RouteContext } from './match-inputs.ts';
 
 export interface RoutingTableOptions {
@@ -70,13 +70,13 @@ function plain(_: string, value: unknown): unknown {
 export class RoutingTable {
   readonly #options: RoutingTableOptions;
   readonly #rules: readonly Rule[];
-  readonly #references: References;
+  readonly #inputs: (ctx: RouteContext) => MatchVariables;
   readonly #cache: Lru<string, Entry>;
 
   constructor(options: RoutingTableOptions) {
     this.#options = options;
     this.#rules = options.config.routes.flatMap((route) => this.#compile(route) ?? []);
-    this.#references = union(this.#rules.flatMap((rule) => rule.match?.references ?? []));
+    this.#inputs = inputReader(union(this.#rules.flatMap((rule) => rule.match?.references ?? [])));
     this.#cache = new Lru(options.cache.entries);
   }
 
@@ -86,7 +86,7 @@ export class RoutingTable {
   }
 
   take(ctx: RouteContext, asked: Asked): Taken {
-    const variables = matchInputs(ctx, this.#references);
+    const variables = this.#inputs(ctx);
     const values = JSON.stringify([ctx.principal.tenant, asked, ...this.#named(variables)], plain);
     // The text itself begins with a bracket, which no digest does.
     const name = values.length <= MAX_NAME ? values : hash('sha256', values, 'base64');
@@ -99,11 +99,11 @@ export class RoutingTable {
   }
 
   /** As pairs in one order, so that the same values have one spelling. */
-  #named(variables: ReturnType<typeof matchInputs>): readonly unknown[] {
+  #named(variables: MatchVariables): readonly unknown[] {
     return VARIABLES.map((name) => Object.entries(variables[name]).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  #find(variables: ReturnType<typeof matchInputs>, asked: Asked): { route: Route | null; faults: readonly string[] } {
+  #find(variables: MatchVariables, asked: Asked): { route: Route | null; faults: readonly string[] } {
     const { config, supports, metrics } = this.#options;
     const faults: string[] = [];
     for (const { route, match } of this.#rules) {

@@ -50,6 +50,9 @@ export function createPlacement({ pools, clock }: { readonly pools: SlotPools; r
   function acquire(ctx: RequestContext, deployment: Deployment): MaybePromise<Acquired> {
     const pool = pools.poolFor(deployment, ctx.config.generation);
     if (pool === null) return FREE;
+    // Who finds a free slot waits for nothing: no timer, no signal.
+    const release = pool.tryAcquire();
+    if (release !== null) return { kind: 'acquired', release };
     const timeoutMs = Math.min(deployment.concurrency?.queueTimeoutMs ?? 0, ctx.deadline - clock.now());
     return pool.acquire({ timeoutMs, signal: ctx.signal });
   }

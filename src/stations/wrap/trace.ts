@@ -25,6 +25,7 @@ export function traceOf(ctx: Partial<RequestContext> & Arrived, ending: Ending):
     outcome: ending.kind === 'cut' ? `cut_by_${ending.by}` : ending.kind,
     status: ending.status,
     error: ending.kind === 'failed' ? ending.error.code : null,
+    error_message: ending.kind === 'failed' ? ending.error.message.slice(0, 256) : null,
     stations: ctx.trail.stations().map((record) => ({ ...record })),
     attempts: ending.attempts.map((record) => ({ ...record })),
     usage: {

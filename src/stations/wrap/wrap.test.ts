@@ -6,6 +6,7 @@ import { GatewayError } from '../../core/error.ts';
 import { HeaderList } from '../../core/http.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { RequestTrace } from '../../core/ports/trace-store.ts';
+import type { Snapshot } from '../../core/snapshot.ts';
 import { Trail } from '../../core/trail.ts';
 import { traceOf } from './trace.ts';
 import { createWrap } from './wrap.ts';
@@ -103,6 +104,7 @@ test("a request's story is told with its stations, its tries, its usage and its 
     outcome: 'complete',
     status: 200,
     error: null,
+    error_message: null,
     usage: {
       prompt_tokens: 10,
       cached_tokens: 4,
@@ -146,7 +148,7 @@ test('a path of any length is bounded', () => {
   assert.equal((traceOf({ ...early, head }, ending())['path'] as string).length, 256);
 });
 
-test('the station tells it once to each listener', async () => {
+function listeners(state: 'ok' | 'failing' = 'ok') {
   const told: unknown[] = [];
   const station = createWrap({
     log: { info: (message: string, fields: unknown) => told.push(['log', message, fields]) } as unknown as Log,
@@ -155,13 +157,58 @@ test('the station tells it once to each listener', async () => {
       put: (id: string, trace: RequestTrace, keepMs: number) => void told.push(['traces', id, trace, keepMs]),
       get: () => Promise.resolve([]),
     },
+    audit: {
+      append: (entry) => void told.push(['audit', entry]),
+      state: () => state,
+      flush: () => Promise.resolve(0),
+      close: () => Promise.resolve(),
+      prompt: (texts) => (texts.includes('secret') ? { hash: 'h' } : null),
+    },
   });
+  return { station, told };
+}
+
+test('the station tells it once to each listener', async () => {
+  const { station, told } = listeners();
   const end = ending();
-  await station.finish?.(whole, end);
-  const trace = traceOf(whole, end);
+  const silent = { ...whole, config: { ...whole.config, audit: null } } as Context;
+  await station.finish?.(silent, end);
+  const trace = traceOf(silent, end);
   assert.deepEqual(told, [
-    ['metrics', whole, end],
+    ['metrics', silent, end],
     ['log', 'request', trace],
     ['traces', 'shown', trace, 77],
   ]);
+});
+
+const audited = (onError: 'block' | 'continue') => ({ ...whole.config, audit: { onError } }) as unknown as Snapshot;
+
+test('with an audit the story is recorded, and of the prompt what the audit keeps', async () => {
+  const { station, told } = listeners();
+  const end = ending();
+  for (const text of ['secret', 'plain']) {
+    const texts = [{ param: 'messages[0].content', role: 'user', text }];
+    const request = { ...whole.request, texts } as unknown as RequestContext['request'];
+    await station.finish?.({ ...whole, config: audited('continue'), request }, end);
+  }
+  const facts = told.flatMap((entry) => (Array.isArray(entry) && entry[0] === 'audit' ? [entry[1].facts] : []));
+  assert.deepEqual(facts[0], { ...traceOf(whole, end), prompt: { hash: 'h' } });
+  assert.deepEqual(facts[1], traceOf(whole, end));
+});
+
+test('an audit that fails refuses requests where the rule is to block, and only there', () => {
+  const refused = (state: 'ok' | 'failing', onError: 'block' | 'continue'): boolean => {
+    try {
+      void listeners(state).station.head?.({ ...whole, config: audited(onError) });
+      return false;
+    } catch (error) {
+      assert.ok(error instanceof GatewayError);
+      assert.equal(error.code, 'audit_unavailable');
+      return true;
+    }
+  };
+  assert.deepEqual(
+    [refused('failing', 'block'), refused('failing', 'continue'), refused('ok', 'block')],
+    [true, false, false],
+  );
 });

@@ -38,32 +38,8 @@ export function connectRedis({
   readonly onError: (error: Error) => void;
 }): RedisClient {
   const client = open(redis);
-  if (client instanceof Redis) writeOnceATurn(client);
   client.on('error', onError);
   return client;
-}
-
-/**
- * Commands of one turn of the event loop go out in one write: a write costs more than making the command, and under load many
- * requests have one to send in the same turn.
- */
-function writeOnceATurn(client: Redis): void {
-  const send = client.sendCommand.bind(client);
-  let corked: Redis['stream'] | null = null;
-  const uncork = (): void => {
-    corked?.uncork();
-    corked = null;
-  };
-  client.sendCommand = (...args) => {
-    // Before the connection there is none.
-    const stream = client.stream as Redis['stream'] | undefined;
-    if (stream !== undefined && corked === null) {
-      corked = stream;
-      stream.cork();
-      setImmediate(uncork);
-    }
-    return send(...args);
-  };
 }
 
 function open({ url, sentinel, cluster }: RedisConfig): RedisClient {

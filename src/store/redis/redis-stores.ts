@@ -22,6 +22,7 @@ import { createStoreBreaker } from './store-breaker.ts';
 import type { StoreBreaker } from './store-breaker.ts';
 import { createRedisTraceStore } from './trace-store.ts';
 import { createTenantIndex } from './tenant-index.ts';
+import { createWritePacer } from './write-pacer.ts';
 
 export interface RedisStoresOptions {
   readonly redis: RedisConfig;
@@ -52,7 +53,7 @@ export function createRedisStores({
     metrics,
   });
   watch(client, breaker);
-  const run = createScriptRunner({ client, sources });
+  const run = createScriptRunner({ client, sources, pacer: createWritePacer(client) });
   const tenants = createTenantIndex({ run, keys, clock, leaseMs: ledger.leaseMs, keepMs: LEDGER_TTL_MS });
   const { call } = breaker;
   const spool = createSettlementSpool({

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import type { RedisClient } from './connection.ts';
+import type { WritePacer } from './write-pacer.ts';
 
 const PARTS = {
   admit: ['clock', 'counters', 'admit'],
@@ -18,6 +19,9 @@ const PARTS = {
   'directory-put': ['clock', 'directory', 'directory-put'],
   'directory-remove': ['clock', 'directory', 'directory-remove'],
 } as const;
+
+/** What the end of a request tells; its answer is on its way to the client already. */
+const PATIENT: ReadonlySet<string> = new Set(['settle', 'trace']);
 
 export type ScriptName = keyof typeof PARTS;
 export type ScriptSources = Readonly<Record<ScriptName, string>>;
@@ -44,16 +48,19 @@ function readPart(part: string): string {
 export function createScriptRunner({
   client,
   sources,
+  pacer,
 }: {
   readonly client: Pick<RedisClient, 'evalsha' | 'eval'>;
   readonly sources: ScriptSources;
+  readonly pacer: WritePacer;
 }): RunScript {
   const hashes = Object.fromEntries(
     Object.entries(sources).map(([name, text]) => [name, createHash('sha1').update(text).digest('hex')]),
   ) as ScriptSources;
   return async (name, keys, args) => {
     try {
-      return await client.evalsha(hashes[name], keys.length, ...keys, ...args);
+      const send = (): Promise<unknown> => client.evalsha(hashes[name], keys.length, ...keys, ...args);
+      return await (PATIENT.has(name) ? pacer.patient(send) : send());
     } catch (error) {
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
       return client.eval(sources[name], keys.length, ...keys, ...args);

@@ -50,7 +50,7 @@ export class Closing {
     if (this.#meter === null || attempt === null) return null;
     const { usage } = this.#meter.complete();
     const { price } = attempt.candidate.deployment;
-    return { usage, cost: costOf(usage, price), currency: price.currency };
+    return { usage, cost: costOf(usage, price, this.#ctx.time), currency: price.currency };
   }
 
   /** Ends the request; the finishing work goes on by itself. Gives the metadata for Envoy's access log. */

@@ -54,8 +54,9 @@ export class UsageMeter {
   /** For an answer that came to its end. Missing or odd usage is estimated and flagged, never zero. */
   complete(): MeteredUsage {
     const told = this.#told;
-    // A server that counts nothing for what it said does not make it free.
-    if (told !== null && told.completion === 0 && this.#chars > 0) {
+    // A server that counts nothing for what it said does not make it free; beside a counted prompt, a token more or less may.
+    const uncounted = told?.prompt === 0 ? 0 : CHARS_PER_TOKEN;
+    if (told !== null && told.completion === 0 && this.#chars > uncounted) {
       const estimate = this.#estimate();
       return { usage: { ...estimate, prompt: told.prompt === 0 ? estimate.prompt : told.prompt }, flag: 'zero_usage' };
     }

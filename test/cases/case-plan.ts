@@ -119,6 +119,14 @@ function deploymentOf(backend: HintBackend, { limits, note }: ConfigHint, model?
             prompt_per_mtok: price.in,
             completion_per_mtok: price.out,
             ...(price.cached_in === undefined ? {} : { cached_per_mtok: price.cached_in }),
+            ...(price.above === undefined
+              ? {}
+              : {
+                  tiers: {
+                    mode: price.above.mode,
+                    above: [{ tokens: price.above.tokens, prompt_per_mtok: price.above.in }],
+                  },
+                }),
           },
         }),
     ...(limits?.max_parallel === undefined ? {} : { limits: { concurrency: limits.max_parallel } }),

@@ -12,7 +12,6 @@ const BREAKERS = 'no circuit breakers of our own, so no state of one to look at'
 /** Cases by id. Whatever is not here must pass. */
 export const NOT_YET: Readonly<Record<string, NotYet>> = {
   'USE-10': { reason: '/v1/images is not served' },
-  'USE-11': { reason: 'no prices by length of the context' },
   'ERR-04': { reason: BREAKERS, claims: ['breaker.'] },
   'RT-04': { reason: BREAKERS, claims: ['breaker.'] },
   'RT-05': { reason: 'no cool-down of backends' },

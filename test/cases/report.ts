@@ -45,6 +45,7 @@ export interface PricePerM {
   readonly in: number;
   readonly out: number;
   readonly cached_in?: number;
+  readonly above?: { readonly tokens: number; readonly mode: 'excess' | 'whole'; readonly in: number };
 }
 
 export interface HintBackend {

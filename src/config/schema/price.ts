@@ -41,11 +41,21 @@ const price = z.strictObject({
   tiers: tiers.optional().describe('Other prices for long prompts.'),
 });
 
+const DATE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 const DATE_FORM = 'must be a date and time as in 2026-01-31T00:00:00Z (RFC 3339)';
 
+/** The parser would take the 30th of February for the 2nd of March. */
+function isDay(text: string): boolean {
+  const day = text.slice(0, 10);
+  const midnight = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(Date.parse(text)) && midnight.toISOString().startsWith(day);
+}
+
 const version = price.extend({
-  valid_from: z.iso
-    .datetime({ offset: true, error: (issue) => (issue.input === undefined ? undefined : DATE_FORM) })
+  valid_from: z
+    .string({ error: (issue) => (issue.input === undefined ? undefined : DATE_FORM) })
+    .regex(DATE, DATE_FORM)
+    .refine(isDay, DATE_FORM)
     .optional()
     .describe('From when it holds, by the arrival of a request: RFC 3339. Only the first version may leave it out.'),
 });

@@ -182,10 +182,13 @@ test('usage: later totals replace earlier ones, what is left out stays, a zero r
     run([
       start(first) + text('a') + last.map((usage, at) => finish(at === 0 ? 'end_turn' : null, usage)).join('') + END,
     ]);
-  assert.deepEqual(usageOf(stream({ output_tokens: 15 })), told(132, 100, 15));
+  assert.deepEqual(usageOf(stream({ output_tokens: 15 })), { ...told(132, 100, 15), cacheWrite: 7 });
   const zeros = { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: null, output_tokens: 15 };
-  assert.deepEqual(usageOf(stream(zeros)), told(132, 100, 15));
-  assert.deepEqual(usageOf(stream({ input_tokens: 30, output_tokens: 10 }, { output_tokens: 15 })), told(137, 100, 15));
+  assert.deepEqual(usageOf(stream(zeros)), { ...told(132, 100, 15), cacheWrite: 7 });
+  assert.deepEqual(usageOf(stream({ input_tokens: 30, output_tokens: 10 }, { output_tokens: 15 })), {
+    ...told(137, 100, 15),
+    cacheWrite: 7,
+  });
   assert.equal(factsOf(stream({ output_tokens: 15 })).at(-1)?.usageOnly, true);
   const late = run([
     start({ input_tokens: 0, output_tokens: 0 }) +

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../core/context.ts';
-import type { LedgerEvent, LedgerStatus } from '../../core/ledger-event.ts';
+import { type LedgerEvent, type LedgerStatus, ledgerTokens } from '../../core/ledger-event.ts';
 import { costOf, type MicroUnits } from '../../core/money.ts';
 import type { Deployment } from '../../core/snapshot.ts';
 import { NO_USAGE, type Usage } from '../../core/usage.ts';
@@ -37,13 +37,10 @@ export function ledgerEvent(
     requestedModel: ctx.request.model,
     model: deployment?.model ?? '',
     backend: deployment?.backend.name ?? '',
-    promptTokens: usage.prompt,
-    cachedTokens: usage.cached,
-    completionTokens: usage.completion,
-    reasoningTokens: usage.reasoning,
+    ...ledgerTokens(usage),
     estimated: usage.source === 'estimate',
     usageFlag: attempt?.usageFlag ?? null,
-    cost: deployment === null ? (0 as MicroUnits) : costOf(usage, deployment.price),
+    cost: deployment === null ? (0 as MicroUnits) : costOf(usage, deployment.price, ctx.time),
     currency: deployment?.price.currency ?? 'USD',
     firstTokenMs: attempt?.firstTokenMs ?? null,
     totalMs: attempt?.totalMs ?? 0,

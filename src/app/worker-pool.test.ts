@@ -28,7 +28,15 @@ function poolOf(count: number, config = path) {
   const log: Log = { debug() {}, info() {}, warn() {}, error: (message) => logged.push(message) };
   return {
     logged,
-    pool: new WorkerPool({ path: config, count, drainMs: 1000, runDir: dir, log, logFile: join(dir, 'workers.log') }),
+    pool: new WorkerPool({
+      path: config,
+      count,
+      drainMs: 1000,
+      runDir: dir,
+      log,
+      logFile: join(dir, 'workers.log'),
+      watchMs: 500,
+    }),
   };
 }
 
@@ -42,7 +50,7 @@ function workerPid(index: number): number {
   return assert.fail(`no process of worker ${index}`);
 }
 
-test('workers start, report, are replaced when they die, and leave when they are told', async () => {
+test('workers start, report, are replaced when they die or hang, and leave when they are told', async () => {
   const { pool, logged } = poolOf(2);
   await pool.start();
   try {
@@ -58,10 +66,16 @@ test('workers start, report, are replaced when they die, and leave when they are
     assert.deepEqual(logged, ['worker ended, starting another']);
     assert.ok(await waitUntil(async () => (await pool.reports()).length === 2, { timeoutMs: 8000 }));
     assert.notEqual(workerPid(0), victim);
+    const still = workerPid(1);
+    process.kill(still, 'SIGSTOP');
+    assert.ok(await waitUntil(() => logged.length === 3, { timeoutMs: 20_000 }));
+    assert.deepEqual(logged.slice(1), ['worker hangs, ending it', 'worker ended, starting another']);
+    assert.ok(await waitUntil(async () => (await pool.reports()).length === 2, { timeoutMs: 8000 }));
+    assert.notEqual(workerPid(1), still);
   } finally {
     await pool.drain();
   }
-  assert.deepEqual([logged.length, await pool.reports()], [1, []]);
+  assert.deepEqual([logged.length, await pool.reports()], [3, []]);
 });
 
 test('a worker that cannot start fails the start, and leaves nobody behind', async () => {

@@ -13,11 +13,18 @@ export interface WorkerPoolOptions {
   readonly drainMs: number;
   /** File for the workers' own lines; empty = standard output. */
   readonly logFile: string;
+  /** How often a worker is asked whether it still lives; default 3 s. */
+  readonly watchMs?: number;
 }
 
+const WATCH_MS = 3000;
+/** Questions in a row without an answer after which a worker hangs. Counted and not timed, for we may have been stopped ourselves. */
+const SILENT_TIMES = 5;
 const REPORT_MS = 1000;
 /** What a worker needs beside its drain to write what waits and to end. */
 const LEAVE_MS = 4000;
+/** Megabytes for young objects: a request's are mostly dead by the time that this is full, and what is dead costs nothing. */
+const YOUNG_SPACE = '--max-semi-space-size=64';
 const RESTART_MS = { first: 100, most: 5000 };
 
 /** Processes that serve ext_proc, each on its own address; one that dies is replaced at the same one. */
@@ -27,6 +34,9 @@ export class WorkerPool {
   readonly #waiting = new Map<number, (report: WorkerReport) => void>();
   #turn = 0;
   #draining = false;
+  /** Of each worker that serves: questions in a row that it left unanswered. */
+  readonly #silent = new Map<ChildProcess, number>();
+  #watch: NodeJS.Timeout | null = null;
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
@@ -40,11 +50,14 @@ export class WorkerPool {
       await this.drain();
       throw reason;
     }
+    this.#watch = setInterval(() => this.#endSilent(), this.#options.watchMs ?? WATCH_MS);
+    this.#watch.unref();
   }
 
   /** Ends every worker, by force where it hangs. */
   async drain(noticeMs = 0): Promise<void> {
     this.#draining = true;
+    clearInterval(this.#watch ?? undefined);
     const { drainMs, log } = this.#options;
     await Promise.all(
       [...this.#children.values()].map(async (child) => {
@@ -64,6 +77,22 @@ export class WorkerPool {
   async reports(): Promise<readonly WorkerReport[]> {
     const asked = [...this.#children.values()].map((child) => this.#ask(child));
     return (await Promise.all(asked)).filter((report) => report !== null);
+  }
+
+  /** A process that stands still keeps its connections: the requests in it would wait for ever, and new ones be given to it. */
+  #endSilent(): void {
+    for (const child of this.#silent.keys()) {
+      void this.#ask(child).then((report) => {
+        const before = this.#silent.get(child);
+        if (before === undefined || this.#draining) return;
+        const times = report === null ? before + 1 : 0;
+        this.#silent.set(child, times);
+        if (times < SILENT_TIMES) return;
+        this.#silent.delete(child);
+        this.#options.log.error('worker hangs, ending it', { pid: child.pid });
+        child.kill('SIGKILL');
+      });
+    }
   }
 
   #ask(child: ChildProcess): Promise<WorkerReport | null> {
@@ -88,7 +117,9 @@ export class WorkerPool {
   #fork(index: number, patience: number): Promise<void> {
     const { path, runDir, log, logFile } = this.#options;
     const entry = import.meta.url.replace(/worker-pool\.(ts|js)$/, 'worker-main.$1');
-    const child = fork(fileURLToPath(entry), [path, String(index), runDir, logFile]);
+    const child = fork(fileURLToPath(entry), [path, String(index), runDir, logFile], {
+      execArgv: [...process.execArgv, YOUNG_SPACE],
+    });
     this.#children.set(index, child);
     return new Promise((resolve, reject) => {
       let serving = false;
@@ -96,12 +127,14 @@ export class WorkerPool {
         if (message.kind === 'report') this.#waiting.get(message.turn)?.(message.report);
         if (message.kind === 'ready') {
           serving = true;
+          this.#silent.set(child, 0);
           resolve();
         }
         if (message.kind === 'failed') reject(new StartupError(`worker ${index} did not start: ${message.message}`));
       });
       child.once('exit', (code, signal) => {
         this.#children.delete(index);
+        this.#silent.delete(child);
         if (this.#draining) return;
         reject(new StartupError(`worker ${index} ended while it started (${signal ?? code})`));
         if (serving) log.error('worker ended, starting another', { worker: index, code, signal });

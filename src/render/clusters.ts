@@ -151,6 +151,8 @@ export function processorCluster(snapshot: Snapshot): Proto {
         http2_protocol_options: {
           initial_stream_window_size: STREAM_WINDOW,
           initial_connection_window_size: MAX_WINDOW,
+          // A worker that stands still: its requests would wait past every timeout of ours, for the clock is the worker's.
+          connection_keepalive: { interval: '5s', timeout: '10s' },
         },
       },
       hash_policy: [{ header: { header_name: AFFINITY_HEADER } }],

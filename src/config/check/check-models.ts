@@ -45,6 +45,11 @@ function checkDeployments(context: CheckContext, model: CheckContext['document']
         [...where, 'chat_template'],
         `there is no chat template "${deployment.chat_template}"; there are ${templates.join(', ')}.${didYouMean(deployment.chat_template, templates)}`,
       );
+    if (templates !== null && deployment.chat_template === undefined)
+      warn(
+        [...where],
+        `names no chat_template: "${model.name}" takes completions there and no chats; there are ${templates.join(', ')}`,
+      );
     if (profile.max_concurrency !== undefined && limits?.concurrency !== undefined)
       problem([...where, 'profile', 'max_concurrency'], 'says the same as limits.concurrency: keep one');
     if (profile.context !== undefined && defaultMaxTokens(profile) >= profile.context)

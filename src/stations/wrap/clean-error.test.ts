@@ -29,6 +29,20 @@ test('an upstream that quotes our key does not pass it on, in message, original 
   }
 });
 
+test('nor in type or param, and however JSON spells it', () => {
+  const secret = 'plain-words-as-a-key';
+  const spelled = `\\u0070lain-words-as-a-\\u006Bey`;
+  const told = new GatewayError('upstream_rejected', 'no', {
+    original: `{"m":"${spelled}"}`,
+    param: secret,
+    type: secret,
+  });
+  const { error, raw: body } = cleanError(told, Buffer.from(`{"error":{"message":"${spelled}"}}`), config);
+  assert.deepEqual([error.param, error.type, error.original, body], ['***', '***', '{"m":"***"}', undefined]);
+  const innocent = Buffer.from('{"error":{"message":"caf\\u00e9"}}');
+  assert.equal(cleanError(new GatewayError('upstream_rejected', 'no'), innocent, config).raw, innocent);
+});
+
 test('an innocent error passes as it is, short credentials blot out nothing', () => {
   const told = new GatewayError('upstream_rejected', 'about cabs: context length exceeded');
   const body = raw('about cabs: context length exceeded');

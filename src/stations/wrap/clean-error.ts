@@ -23,11 +23,13 @@ function secretsOf(config: Snapshot): readonly string[] {
   return secrets;
 }
 
-/** `text` without our own credentials and without anything that looks like one. */
+/** `text` without our own credentials and without anything that looks like one, however JSON spells them. */
 function clean(text: string, config: Snapshot): string {
-  let out = text;
+  const plain = text.replaceAll(/\\u([0-9a-fA-F]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  let out = plain;
   for (const secret of secretsOf(config)) out = out.replaceAll(secret, '***');
-  return redact(out);
+  out = redact(out);
+  return out === plain ? text : out;
 }
 
 export interface CleanError {
@@ -39,13 +41,15 @@ export interface CleanError {
 /** An upstream's error as a client may see it: some upstreams quote the key that they were called with. */
 export function cleanError(error: GatewayError, raw: Buffer | undefined, config: Snapshot): CleanError {
   const message = clean(error.message, config);
+  const param = error.param === null ? null : clean(error.param, config);
+  const type = clean(error.type, config);
   const cleaned =
-    message === error.message && error.original === null
+    message === error.message && param === error.param && type === error.type && error.original === null
       ? error
       : new GatewayError(error.code, message, {
-          param: error.param,
+          param,
           status: error.status,
-          type: error.type,
+          type,
           headers: error.headers,
           ...(error.retryAfterMs === null ? {} : { retryAfterMs: error.retryAfterMs }),
           ...(error.original === null ? {} : { original: clean(error.original, config) }),

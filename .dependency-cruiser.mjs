@@ -35,7 +35,7 @@ export const rooms = {
     'config',
     'render',
   ],
-  cli: ['core', 'lib', 'config', 'render', 'app'],
+  cli: ['core', 'lib', 'config', 'render', 'cost', 'app'],
 };
 
 /** npm package -> the one folder below `src/` that may import it (a pattern where there are two). */

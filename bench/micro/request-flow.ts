@@ -11,7 +11,9 @@ import { silentAudit } from '../../src/app/open-audit.ts';
 import { createGateway } from '../../src/app/gateway.ts';
 import { load } from '../../src/app/load.ts';
 import { HeaderList, type HeaderPair } from '../../src/core/http.ts';
+import { NO_PROTECTION } from '../../src/core/ports/budget-state.ts';
 import { systemClock } from '../../src/core/ports/clock.ts';
+import { NO_DIRECTORY } from '../../src/core/ports/directory-view.ts';
 import { createMemoryStores } from '../../src/store/memory/memory-stores.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
@@ -38,6 +40,9 @@ const gateway = createGateway({
   clock: systemClock,
   mayWatchBody: () => false,
   audit: silentAudit,
+  keys: { find: () => null },
+  directory: NO_DIRECTORY,
+  protection: NO_PROTECTION,
 });
 await gateway.prefetch(snapshot);
 

@@ -1,5 +1,7 @@
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Clock } from '../core/ports/clock.ts';
+import type { ProtectionView } from '../core/ports/budget-state.ts';
+import type { DirectoryView } from '../core/ports/directory-view.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import type { AttemptExchange, RequestExchangeFactory } from '../core/exchange.ts';
 import { parseRequestId } from '../core/ids.ts';
@@ -12,13 +14,14 @@ import { createRefusal } from '../flow/refusal.ts';
 import { RequestFlow } from '../flow/request-flow.ts';
 import { createServices } from '../flow/services.ts';
 import { createAdapt } from '../stations/adapt/adapt.ts';
-import { createAuthenticate } from '../stations/authenticate/authenticate.ts';
+import { type Authenticate, createAuthenticate } from '../stations/authenticate/authenticate.ts';
 import { modelAllowed } from '../stations/authenticate/model-allowed.ts';
 import { createEnhance } from '../stations/enhance/station.ts';
 import { createRoute } from '../stations/route/route.ts';
 import { rateLimitHeaders } from '../stations/schedule/rate-limit-headers.ts';
 import { createSchedule } from '../stations/schedule/station.ts';
 import { createWrap } from '../stations/wrap/wrap.ts';
+import type { KeyDirectory } from '../store/key-directory.ts';
 import type { Stores } from '../store/stores.ts';
 import type { Dialects } from './dialects.ts';
 import type { OpenedAudit } from './open-audit.ts';
@@ -34,6 +37,10 @@ export interface GatewayOptions {
   readonly clock: Clock;
   readonly mayWatchBody: () => boolean;
   readonly audit: OpenedAudit;
+  /** What operators write at run time: keys, tenants, business lines, and whose budget is used up. */
+  readonly keys: Pick<KeyDirectory, 'find'>;
+  readonly directory: DirectoryView;
+  readonly protection: ProtectionView;
 }
 
 /** One process's gateway, without its wire. */
@@ -42,6 +49,8 @@ export interface Gateway {
   /** The exchange of an attempt, or `null` when its request is not in this process. */
   readonly attempt: (id: string, cluster: string) => AttemptExchange | null;
   readonly live: LiveRequests;
+  /** Who sent these headers? For requests that no station sees. */
+  readonly identify: Authenticate['identify'];
   /** Makes ready what a new configuration needs before its first request: key sets, the filter. */
   readonly prefetch: (config: Snapshot) => Promise<void>;
 }
@@ -49,16 +58,17 @@ export interface Gateway {
 /** Joins the six stations, in the order in which a request meets them, to the stores and the telemetry. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, stores, dialects, worker, workers, log, metrics, clock, mayWatchBody, audit } = options;
+  const { keys, directory, protection } = options;
   const client = createOpenAiClient();
   const live = new LiveRequests();
-  const authenticate = createAuthenticate({ log, metrics, clock });
-  const schedule = createSchedule({ store: stores.quota, workers, workerIndex: worker, metrics, log, clock });
+  const authenticate = createAuthenticate({ log, metrics, clock, keys, directory });
+  const schedule = createSchedule({ store: stores.quota, workers, workerIndex: worker, metrics, log, clock, directory });
   const enhance = createEnhance();
   const adapt = createAdapt({ dialects: dialects.backends });
   const { stations } = Pipeline.start()
     .via(authenticate)
     .via(schedule.station)
-    .via(createRoute({ log, metrics, clock, supports: dialects.supports }))
+    .via(createRoute({ log, metrics, clock, supports: dialects.supports, directory, protection }))
     .via(enhance)
     .via(adapt.station)
     .via(createWrap({ log, metrics, traces: stores.traces, audit }));
@@ -87,6 +97,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       return owner === undefined ? null : owner.attempt(cluster);
     },
     live,
+    identify: authenticate.identify,
     async prefetch(next) {
       enhance.prepare(next);
       await authenticate.prefetch(next);

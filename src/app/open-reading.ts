@@ -12,7 +12,7 @@ import { StartupError } from './startup-error.ts';
 export async function openReading(
   path: string,
   stateDir: string,
-): Promise<Pick<Stores, 'traces' | 'ledger' | 'close'>> {
+): Promise<Pick<Stores, 'traces' | 'ledger' | 'spend' | 'close'>> {
   const { snapshot } = load(path);
   const redis = snapshot.redis ?? localRedis() ?? redisOf(stateDir);
   if (redis === null) {

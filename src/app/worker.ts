@@ -4,6 +4,7 @@ import { systemClock } from '../core/ports/clock.ts';
 import { createExtProcServer } from '../extproc/server.ts';
 import type { Stores } from '../store/stores.ts';
 import { createMetrics, type PromMetrics } from '../telemetry/metrics.ts';
+import { openAdmin } from './open-admin.ts';
 import { bindAddress } from './bind-address.ts';
 import { bodyWatch } from './body-watch.ts';
 import { createDialects } from './dialects.ts';
@@ -12,6 +13,7 @@ import { createLiveConfig } from './live-config.ts';
 import type { LoadedConfig } from './load.ts';
 import { createNeighbours } from './neighbours.ts';
 import { localRedis } from './local-redis.ts';
+import { followOperators } from './follow-operators.ts';
 import { openAudit, type OpenedAudit } from './open-audit.ts';
 import { openStores } from './open-stores.ts';
 import { serverLimits } from './server-limits.ts';
@@ -68,9 +70,13 @@ async function assemble(
 ): Promise<Worker> {
   const { server: settings } = loaded.snapshot;
   const config = createLiveConfig(loaded, log, metrics);
+  const operators = followOperators({ config: config.current, stores, log, metrics });
   const gateway = createGateway({
     config: config.current,
     stores,
+    keys: operators.keys,
+    directory: operators.directory.view,
+    protection: operators.protection,
     dialects: createDialects({ templates: null }),
     worker: index,
     workers: settings.workers,
@@ -80,7 +86,11 @@ async function assemble(
     mayWatchBody: bodyWatch(systemClock),
     audit,
   });
-  await Promise.all([stores.ready(STORE_WAIT_MS), gateway.prefetch(loaded.snapshot)]);
+  await Promise.all([
+    stores.ready(STORE_WAIT_MS),
+    operators.directory.ready(STORE_WAIT_MS),
+    gateway.prefetch(loaded.snapshot),
+  ]);
   const neighbours = createNeighbours({
     gateway,
     index,
@@ -103,6 +113,7 @@ async function assemble(
   // The address first: whoever has it already has the sockets beside it, too.
   await server.start();
   await neighbours.start();
+  const admin = index === 0 ? await openAdmin({ config: config.current, gateway, stores, operators, audit, log }) : null;
   config.follow(gateway.prefetch);
   const stopSweeper = startSweeper(stores.quota, log, metrics);
 
@@ -128,11 +139,13 @@ async function assemble(
     async drain(noticeMs) {
       config.close();
       stopSweeper();
+      await admin?.close();
       await server.drain(settings.drainMs, noticeMs);
       gateway.live.endAll();
       await Promise.race([gateway.live.finished(), sleep(FLUSH_MS, undefined, { ref: false })]);
       await stores.flush(FLUSH_MS);
       await neighbours.close();
+      await operators.close();
       await audit.close();
       await stores.close();
       metrics.close();

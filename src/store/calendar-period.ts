@@ -35,6 +35,12 @@ export function periodAt(now: number, unit: Unit, zone = 'UTC'): Period {
   return period;
 }
 
+/** When a date (`2028-02-29`) begins in `zone`, unix ms. Throws `RangeError` for a zone that nobody knows. */
+export function startOfDay(date: string, zone = 'UTC'): number {
+  const ordinal = Date.parse(`${date}T00:00:00Z`) / DAY_MS;
+  return zone === 'UTC' ? startUtc(ordinal, 'day') : startIn(ordinal, 'day', zone);
+}
+
 /** The periods that begin in `[from, to)`, and the one that `from` lies in, in order. */
 export function periodsBetween(from: number, to: number, unit: Unit, zone?: string): readonly Period[] {
   const periods: Period[] = [];

@@ -1,5 +1,6 @@
 import type { BudgetStateStore } from '../core/ports/budget-state.ts';
 import type { DirectoryStore } from '../core/ports/directory-store.ts';
+import type { IdempotencyStore } from '../core/ports/idempotency-store.ts';
 import type { LeaderLease } from '../core/ports/leader.ts';
 import type { LedgerReader, QuotaStore } from '../core/ports/quota-store.ts';
 import type { SpendReader } from '../core/ports/spend-reader.ts';
@@ -26,6 +27,8 @@ export interface Stores {
   readonly spend: SpendReader;
   /** What budgets have come to. */
   readonly budgets: BudgetStateStore;
+  /** Answers of writes, for their repetitions. */
+  readonly idempotency: IdempotencyStore;
   /** Which of all replicas leads. */
   readonly lease: LeaderLease;
   /** Reads how the store keeps what it acknowledged. Throws `StoreUnavailable`. */

@@ -10,11 +10,19 @@ import { generatedPages } from '../../scripts/docs/generated-pages.ts';
 import { ROOT } from '../../scripts/cache.mjs';
 import { ConfigError, load } from '../../src/app/load.ts';
 import { auditCommand } from '../../src/cli/commands/audit.ts';
+import { budgetCommand } from '../../src/cli/commands/budget.ts';
+import { completionCommand } from '../../src/cli/commands/completion.ts';
 import { configCommand } from '../../src/cli/commands/config.ts';
+import { costCommand } from '../../src/cli/commands/cost.ts';
 import { doctorCommand } from '../../src/cli/commands/doctor.ts';
 import { envoyCommand } from '../../src/cli/commands/envoy.ts';
+import { keysCommand } from '../../src/cli/commands/keys.ts';
+import { linesCommand } from '../../src/cli/commands/lines.ts';
+import { quotaCommand } from '../../src/cli/commands/quota.ts';
 import { serveCommand } from '../../src/cli/commands/serve.ts';
+import { tenantsCommand } from '../../src/cli/commands/tenants.ts';
 import { tokenCommand } from '../../src/cli/commands/token.ts';
+import { topCommand } from '../../src/cli/commands/top.ts';
 import { traceCommand } from '../../src/cli/commands/trace.ts';
 import { upCommand } from '../../src/cli/commands/up.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
@@ -56,6 +64,14 @@ const COMMANDS = [
   doctorCommand(),
   tokenCommand(),
   traceCommand(),
+  keysCommand(),
+  tenantsCommand(),
+  linesCommand(),
+  quotaCommand(),
+  budgetCommand(),
+  costCommand(),
+  topCommand(),
+  completionCommand(new Command()),
 ];
 
 test('every command that the pages show is one that there is, with its options', () => {

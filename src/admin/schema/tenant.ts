@@ -38,7 +38,7 @@ const lineFields = {
 export const lineCreate = z
   .strictObject({
     name: name(),
-    cost_tier: lineFields.cost_tier.default('standard'),
+    cost_tier: lineFields.cost_tier.default('core'),
     limits: lineFields.limits.default([]),
     channels: lineFields.channels.default([]),
   })

@@ -24,7 +24,7 @@ export function checkModels(context: CheckContext): void {
 }
 
 function checkDeployments(context: CheckContext, model: CheckContext['document']['models'][number], path: Path): void {
-  const { document, problem } = context;
+  const { document, problem, warn } = context;
   const backends = document.backends.map((backend) => backend.name);
   const seen = new Set<string>();
   model.deployments.forEach((deployment, at) => {

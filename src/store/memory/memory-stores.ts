@@ -3,6 +3,7 @@ import type { Stores } from '../stores.ts';
 import { createSpendReader } from '../spend-reader.ts';
 import { createMemoryBudgetState } from './budget-state.ts';
 import { createMemoryDirectoryStore } from './directory-store.ts';
+import { createMemoryIdempotencyStore } from './idempotency-store.ts';
 import { createMemoryLeaderLease } from './leader.ts';
 import { createMemoryQuotaStore } from './quota-store.ts';
 import type { MemoryQuotaStoreOptions } from './quota-store.ts';
@@ -23,6 +24,7 @@ export function createMemoryStores({
     directory: createMemoryDirectoryStore({ clock }),
     spend: createSpendReader({ source, clock, zone: ledger.zone }),
     budgets: createMemoryBudgetState({ clock }),
+    idempotency: createMemoryIdempotencyStore({ clock }),
     lease: createMemoryLeaderLease({ clock }),
     traces: createMemoryTraceStore({ clock }),
     durability: async () => ({

@@ -11,6 +11,7 @@ import type { RedisClient, RedisConfig } from './connection.ts';
 import { createDirectoryChanges } from './directory-changes.ts';
 import { createRedisDirectoryStore } from './directory-store.ts';
 import { readDurability } from './durability.ts';
+import { createRedisIdempotencyStore } from './idempotency-store.ts';
 import { createKeys } from './keys.ts';
 import { createRedisLeaderLease } from './leader.ts';
 import { createRedisLedgerReader } from './ledger-reader.ts';
@@ -81,6 +82,7 @@ export function createRedisStores({
       prefix: redis.keyPrefix,
       connect: () => connectRedis({ redis, onError: (error) => log.debug('budget connection', { error }) }),
     }),
+    idempotency: createRedisIdempotencyStore({ client, keyPrefix: redis.keyPrefix, call }),
     lease: createRedisLeaderLease({ client, call, prefix: redis.keyPrefix }),
     traces: createRedisTraceStore({ client, run, keys, breaker, metrics }),
     durability: () => breaker.call(() => readDurability(client)),

@@ -66,8 +66,8 @@ export class Closing {
         request_id: this.#ctx.id,
         error: reason instanceof Error ? reason : new Error(String(reason)),
       });
-      live.finishing(finishing);
     });
+    live.finishing(finishing);
     return usageMetadata(this.#ctx, ending);
   }
 

@@ -1,6 +1,9 @@
 import { Cluster, Redis } from 'ioredis';
 import type { RedisOptions } from 'ioredis';
 import type { Snapshot } from '../../core/snapshot.ts';
+import { restoreFastStrings } from './fast-strings.ts';
+
+restoreFastStrings();
 
 export type RedisClient = Redis | Cluster;
 export type RedisConfig = NonNullable<Snapshot['redis']>;

@@ -1,25 +1,52 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
 import { decodeJwt } from 'jose';
 import { ConfigError } from '../app/load.ts';
 import { StartupError } from '../app/startup-error.ts';
+import { budgetCommand } from './commands/budget.ts';
+import { completionCommand } from './commands/completion.ts';
 import { configCommand } from './commands/config.ts';
+import { costCommand } from './commands/cost.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { envoyCommand } from './commands/envoy.ts';
+import { keysCommand } from './commands/keys.ts';
+import { linesCommand } from './commands/lines.ts';
+import { quotaCommand } from './commands/quota.ts';
 import { serveCommand } from './commands/serve.ts';
+import { tenantsCommand } from './commands/tenants.ts';
 import { tokenCommand } from './commands/token.ts';
+import { topCommand } from './commands/top.ts';
 import { traceCommand } from './commands/trace.ts';
 import { upCommand } from './commands/up.ts';
 import { version } from './version.ts';
 
-const COMMANDS = [upCommand, serveCommand, configCommand, envoyCommand, doctorCommand, tokenCommand, traceCommand].map(
-  (make) => make(),
-);
+const completionOfNone = (): Command => completionCommand(new Command());
+const COMMANDS = [
+  upCommand,
+  serveCommand,
+  configCommand,
+  envoyCommand,
+  doctorCommand,
+  tokenCommand,
+  traceCommand,
+  keysCommand,
+  tenantsCommand,
+  linesCommand,
+  quotaCommand,
+  budgetCommand,
+  costCommand,
+  topCommand,
+  completionOfNone,
+].map((make) => make());
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'tl-cli-'));
@@ -92,6 +119,10 @@ test('every command reads the configuration before anything else', async () => {
     [envoyCommand, 'render'],
     [doctorCommand],
     [traceCommand, 'x'],
+    [keysCommand, 'list'],
+    [costCommand, 'report'],
+    [costCommand, 'verify', 'x'],
+    [costCommand, 'reconcile', 'x.csv'],
     [serveCommand],
     [upCommand],
   ] as const) {
@@ -129,5 +160,32 @@ test('what lies outside is told in one line, with 1', async () => {
   await assert.rejects(
     trace,
     (error) => error instanceof StartupError && error.message.startsWith('no Redis to read from'),
+  );
+});
+
+test('what the admin API refuses is one line with its code, and has an exit code of its own', async () => {
+  const server = http.createServer((request, response) => {
+    const [, status, code] = /^\/(\d+)\/(\w+)\//.exec(request.url ?? '') ?? [];
+    response.writeHead(Number(status)).end(JSON.stringify({ error: { code, message: 'No.' } }));
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  after(() => server.close());
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const cases = [
+    [5, 401, 'invalid_credentials'],
+    [6, 412, 'precondition_failed'],
+    [1, 503, 'too_slow'],
+  ] as const;
+  await Promise.all(
+    cases.map(async ([exit, status, code]) => {
+      const words = ['tenants', 'list', '--admin', `${base}/${status}/${code}`];
+      const env = { ...process.env, TOKENLAT_ADMIN_TOKEN: 'x' };
+      const child = spawn(process.execPath, [MAIN, ...words], { env, cwd: dir });
+      let stderr = '';
+      child.stderr.on('data', (piece: Buffer) => void (stderr += piece.toString()));
+      const [ended] = (await once(child, 'close')) as [number];
+      const told = `tokenlat: the admin API refused: ${code} (HTTP ${status}): No.\n`;
+      assert.deepEqual([ended, stderr], [exit, told]);
+    }),
   );
 });

@@ -2,18 +2,30 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../app/load.ts';
 import { StartupError } from '../app/startup-error.ts';
+import { ApiError } from './api-error.ts';
 import { auditCommand } from './commands/audit.ts';
+import { budgetCommand } from './commands/budget.ts';
+import { completionCommand } from './commands/completion.ts';
 import { configCommand } from './commands/config.ts';
+import { costCommand } from './commands/cost.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { envoyCommand } from './commands/envoy.ts';
+import { keysCommand } from './commands/keys.ts';
+import { linesCommand } from './commands/lines.ts';
+import { quotaCommand } from './commands/quota.ts';
 import { serveCommand } from './commands/serve.ts';
+import { tenantsCommand } from './commands/tenants.ts';
 import { tokenCommand } from './commands/token.ts';
+import { topCommand } from './commands/top.ts';
 import { traceCommand } from './commands/trace.ts';
 import { upCommand } from './commands/up.ts';
 import { UserError } from './user-error.ts';
 import { version } from './version.ts';
 
-/** Exit codes: 0 done, 1 it went wrong, 2 the call's words are off, 3 the configuration is not fit to run, 4 the audit log is not what was written. */
+/**
+ * Exit codes: 0 done, 1 it went wrong, 2 the call's words are off, 3 the configuration is not fit to run, 4 the audit log is
+ * not what was written; of the admin API also 5 not allowed, 6 in conflict with what is there.
+ */
 const EXIT = { failed: 1, usage: 2, config: 3 } as const;
 
 const program = new Command('tokenlat')
@@ -31,6 +43,14 @@ for (const command of [
   tokenCommand(),
   traceCommand(),
   auditCommand(),
+  keysCommand(),
+  tenantsCommand(),
+  linesCommand(),
+  quotaCommand(),
+  budgetCommand(),
+  costCommand(),
+  topCommand(),
+  completionCommand(program),
 ]) {
   program.addCommand(command);
 }
@@ -47,6 +67,10 @@ function report(reason: unknown): number {
   if (reason instanceof ConfigError) {
     process.stderr.write(`${reason.message}\n`);
     return EXIT.config;
+  }
+  if (reason instanceof ApiError) {
+    process.stderr.write(`tokenlat: the admin API refused: ${reason.message}\n`);
+    return reason.exitCode;
   }
   if (reason instanceof StartupError || reason instanceof UserError) {
     process.stderr.write(`tokenlat: ${reason.message}\n`);

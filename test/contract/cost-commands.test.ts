@@ -63,7 +63,7 @@ test('sums that are right are told, and one that was tampered with is found', as
   try {
     const wrong = await run('verify', 'acme');
     assert.equal(wrong.exit, 1);
-    assert.match(wrong.out, /^acme .* USD: cost 0\.000009 is 0\.250000 by events$/m);
+    assert.match(wrong.out, /^acme .* USD differs: cost 0\.000009 is 0\.250000 by events$/m);
     assert.equal((await run('verify', 'acme', '--json')).json()['consistent'], false);
   } finally {
     await raw.hset(key, row, was);

@@ -102,6 +102,8 @@ test('the commands looked at are those of the program', () => {
 function findCommand(words: readonly string[]): Command | null {
   let found: Command | undefined;
   for (const word of words) {
+    // What follows the last command are its arguments.
+    if (found !== undefined && found.registeredArguments.length > 0) return found;
     const next: readonly Command[] = found === undefined ? COMMANDS : found.commands;
     found = next.find((command) => command.name() === word);
     if (found === undefined) return null;

@@ -20,6 +20,7 @@ export function traceOf(ctx: Partial<RequestContext> & Arrived, ending: Ending):
     stream: ctx.request?.stream ?? null,
     route: ctx.decision?.route.id ?? null,
     route_reason: ctx.decision?.reason ?? null,
+    fallback_reason: ctx.decision?.fallbackReason ?? null,
     model: booked?.model ?? null,
     backend: booked?.backend ?? null,
     outcome: ending.kind === 'cut' ? `cut_by_${ending.by}` : ending.kind,

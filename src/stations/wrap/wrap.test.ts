@@ -99,6 +99,7 @@ test("a request's story is told with its stations, its tries, its usage and its 
     stream: true,
     route: 'r',
     route_reason: 'match',
+    fallback_reason: null,
     model: 'served',
     backend: 'b',
     outcome: 'complete',

@@ -1,0 +1,91 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { parseDuration } from '../../config/units.ts';
+import {
+  adminCommand,
+  formatOf,
+  ledgerZone,
+  openAdmin,
+  wordList,
+  zoneOption,
+  type AdminFlags,
+} from '../admin-command.ts';
+import { pathOf, type Answer } from '../admin-client.ts';
+import { showRows } from '../output.ts';
+import { field } from '../records.ts';
+import { processTerminal, type Terminal } from '../terminal.ts';
+import { dayAfter, dayOf } from '../zone-day.ts';
+import { exportCommand } from './cost-export.ts';
+import { reconcileCommand } from './cost-reconcile.ts';
+import { verifyCommand } from './cost-verify.ts';
+
+interface ReportFlags extends AdminFlags {
+  readonly by?: readonly string[];
+  readonly since: number;
+  readonly unit: 'day' | 'hour';
+  readonly tenant?: string;
+  readonly zone?: string;
+}
+
+const DIMENSIONS = ['model', 'backend', 'business_line', 'request_type', 'tenant', 'charged_to'];
+const FIGURES = [
+  field('requests'),
+  field('prompt_tokens', 'prompt'),
+  field('cached_tokens', 'cached'),
+  field('completion_tokens', 'completion'),
+  field('cost'),
+  field('currency', ''),
+];
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** `tokenlat cost`: what was spent, and whether the books are right. */
+export function costCommand(terminal: Terminal = processTerminal): Command {
+  return new Command('cost')
+    .description('look at spending, export the ledger, check it')
+    .addCommand(reportCommand(terminal))
+    .addCommand(verifyCommand(terminal))
+    .addCommand(exportCommand(terminal))
+    .addCommand(reconcileCommand(terminal));
+}
+
+function reportCommand(terminal: Terminal): Command {
+  return zoneOption(adminCommand('report', 'show what was spent, by hour or day'))
+    .option('--by <list>', `comma-separated, of ${DIMENSIONS.join(', ')}; default: all together`, parseBy)
+    .option('--since <duration>', 'how far back, the running hour or day included', parseSince, 7 * DAY_MS)
+    .addOption(new Option('--unit <unit>', 'by which time').choices(['day', 'hour']).default('day'))
+    .option('--tenant <name>', 'only of this tenant')
+    .action(async (flags: ReportFlags) => {
+      const client = openAdmin(flags, terminal);
+      const { by = [], tenant, unit } = flags;
+      const query = { ...rangeOf(flags, terminal), unit, tenant, by: by.length === 0 ? undefined : by.join(',') };
+      const found = await client.list(pathOf('spend'), { ...query, limit: 10_000 });
+      const rows = found.map((row): Answer => ({ ...row, ...(row['keys'] as Answer | undefined) }));
+      const columns = [field('at', unit), ...by.map((key) => field(key)), ...FIGURES];
+      showRows(terminal, { format: formatOf(flags), columns, rows, body: { object: 'list', data: found } });
+    });
+}
+
+/** `1d` is today, `7d` is today and the six days before. */
+function rangeOf(flags: ReportFlags, terminal: Terminal): { readonly from: string; readonly to: string } {
+  const now = terminal.time();
+  if (flags.unit === 'hour') {
+    const end = Math.floor(now / HOUR_MS) + 1;
+    const hour = (at: number): string => new Date(at * HOUR_MS).toISOString();
+    return { from: hour(end - Math.ceil(flags.since / HOUR_MS)), to: hour(end) };
+  }
+  const end = dayAfter(dayOf(now, ledgerZone(flags, terminal)), 1);
+  return { from: dayAfter(end, -Math.ceil(flags.since / DAY_MS)), to: end };
+}
+
+function parseBy(text: string): readonly string[] {
+  const words = [...new Set(wordList(text))];
+  const odd = words.find((word) => !DIMENSIONS.includes(word));
+  if (odd === undefined) return words;
+  throw new InvalidArgumentError(`"${odd}" is none of ${DIMENSIONS.join(', ')}.`);
+}
+
+function parseSince(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== null && ms > 0) return ms;
+  throw new InvalidArgumentError('A duration is written 24h or 7d.');
+}

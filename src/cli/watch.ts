@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from './api-error.ts';
+import type { Terminal } from './terminal.ts';
+import { UserError } from './user-error.ts';
+
+const EVERY_MS = 1000;
+/** Home, and clear from there on. */
+const REDRAW = '\u001b[H\u001b[J';
+
+/**
+ * Draws again each second, over the same place of a screen or below where there is none, until the terminal is stopped. What
+ * passes by itself (the API is away, or busy) is shown instead; the rest is thrown.
+ */
+export async function watch(
+  { out, screen, stopped }: Pick<Terminal, 'out' | 'screen' | 'stopped'>,
+  draw: () => Promise<string>,
+  everyMs: number = EVERY_MS,
+): Promise<void> {
+  for (let first = true; ; first = false) {
+    if (stopped?.aborted === true) return;
+    const text = await draw().catch((error: unknown) => {
+      if (first || !passes(error)) throw error;
+      return `${(error as Error).message}\n`;
+    });
+    out(screen ? REDRAW + text : first ? text : `\n${text}`);
+    await sleep(everyMs, null, stopped === null ? {} : { signal: stopped }).catch(() => null);
+  }
+}
+
+function passes(error: unknown): boolean {
+  return error instanceof UserError || (error instanceof ApiError && (error.status === 429 || error.status >= 500));
+}

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { MalformedMessage } from '../../src/extproc/codec/malformed-message.ts';
+import type { MalformedMessage } from '../../src/extproc/codec/malformed-message.ts';
 import { type BodyMode, type MessageKind, ProcessingRequest } from '../../src/extproc/codec/processing-request.ts';
 import type { ProcessingResponse } from '../../src/extproc/codec/processing-response.ts';
 import type { ProcessCall } from '../../src/extproc/drive-stream.ts';

@@ -1,4 +1,4 @@
-import type { Trie } from './aho-corasick.ts';
+import type { Trie } from './trie.ts';
 
 /** Every step of an automaton worked out beforehand: one look-up a unit. */
 export interface Transitions {

@@ -25,7 +25,9 @@ function secretsOf(config: Snapshot): readonly string[] {
 
 /** `text` without our own credentials and without anything that looks like one, however JSON spells them. */
 function clean(text: string, config: Snapshot): string {
-  const plain = text.replaceAll(/\\u([0-9a-fA-F]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  const plain = text.replaceAll(/\\u([0-9a-fA-F]{4})/g, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
   let out = plain;
   for (const secret of secretsOf(config)) out = out.replaceAll(secret, '***');
   out = redact(out);

@@ -45,6 +45,6 @@ function idOf({ record: { time, chain, seq } }: FoundRecord): string {
   return `${String(time).padStart(15, '0')} ${chain} ${String(seq).padStart(15, '0')}`;
 }
 
-function newest(rows: Row[], count: number): Row[] {
-  return rows.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, count);
+function newest(rows: readonly Row[], count: number): Row[] {
+  return rows.toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, count);
 }

@@ -62,7 +62,15 @@ export function createGateway(options: GatewayOptions): Gateway {
   const client = createOpenAiClient();
   const live = new LiveRequests();
   const authenticate = createAuthenticate({ log, metrics, clock, keys, directory });
-  const schedule = createSchedule({ store: stores.quota, workers, workerIndex: worker, metrics, log, clock, directory });
+  const schedule = createSchedule({
+    store: stores.quota,
+    workers,
+    workerIndex: worker,
+    metrics,
+    log,
+    clock,
+    directory,
+  });
   const enhance = createEnhance();
   const adapt = createAdapt({ dialects: dialects.backends });
   const { stations } = Pipeline.start()

@@ -9,7 +9,7 @@ import { bindAddress } from './bind-address.ts';
 import { bodyWatch } from './body-watch.ts';
 import { createDialects } from './dialects.ts';
 import { createGateway } from './gateway.ts';
-import { createLiveConfig } from './live-config.ts';
+import { createLiveConfig, type LiveConfig } from './live-config.ts';
 import type { LoadedConfig } from './load.ts';
 import { createNeighbours } from './neighbours.ts';
 import { localRedis } from './local-redis.ts';
@@ -113,24 +113,17 @@ async function assemble(
   // The address first: whoever has it already has the sockets beside it, too.
   await server.start();
   await neighbours.start();
-  const admin = index === 0 ? await openAdmin({ config: config.current, gateway, stores, operators, audit, log }) : null;
+  const admin =
+    index === 0 ? await openAdmin({ config: config.current, gateway, stores, operators, audit, log }) : null;
   config.follow(gateway.prefetch);
   const stopSweeper = startSweeper(stores.quota, log, metrics);
 
   return {
     async report() {
-      const durability = await stores.durability().catch(() => null);
-      const problem = config.problem();
-      const reasons = [
-        ...(stores.state() === 'down' ? ['store: down'] : []),
-        ...(durability === null ? [] : durability.warnings.map((warning) => `store: ${warning}`)),
-        ...(problem === null ? [] : [`config: ${problem}`]),
-        ...(audit.state() === 'failing' ? ['audit: cannot be written'] : []),
-      ];
       return {
         worker: index,
         ready: stores.state() === 'up' || config.current().routes.some((route) => route.onStoreError === 'allow'),
-        reasons,
+        reasons: await reasonsOf({ stores, audit, config }),
         generation: config.current().generation,
         requests: gateway.live.size,
         metrics: await metrics.registry.getMetricsAsJSON(),
@@ -151,4 +144,20 @@ async function assemble(
       metrics.close();
     },
   };
+}
+
+/** What an operator should know. */
+async function reasonsOf({
+  stores,
+  audit,
+  config,
+}: Pick<Parts, 'stores' | 'audit'> & { readonly config: LiveConfig }): Promise<readonly string[]> {
+  const durability = await stores.durability().catch(() => null);
+  const problem = config.problem();
+  return [
+    ...(stores.state() === 'down' ? ['store: down'] : []),
+    ...(durability === null ? [] : durability.warnings.map((warning) => `store: ${warning}`)),
+    ...(problem === null ? [] : [`config: ${problem}`]),
+    ...(audit.state() === 'failing' ? ['audit: cannot be written'] : []),
+  ];
 }

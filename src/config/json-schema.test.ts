@@ -8,7 +8,9 @@ import { renderJsonSchema } from './json-schema.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const text = renderJsonSchema();
-const validate = new Ajv({ strict: true, allowUnionTypes: true, formats: { 'date-time': true } }).compile(JSON.parse(text) as object);
+const validate = new Ajv({ strict: true, allowUnionTypes: true, formats: { 'date-time': true } }).compile(
+  JSON.parse(text) as object,
+);
 const example = (name: string) =>
   parse(fs.readFileSync(path.join(root, 'examples', name), 'utf8')) as Record<string, unknown>;
 const names = fs

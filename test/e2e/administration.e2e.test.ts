@@ -156,7 +156,14 @@ test('limits of a line hold at once and show as quota', async () => {
 
 test('a budget that is used up alerts, signed, and protects', async () => {
   assert.equal(
-    (await admin('POST', '/admin/budgets', { tenant: 'thrifty', period: 'day', amount_micros: 20, alerts_at: [50, 100] })).status,
+    (
+      await admin('POST', '/admin/budgets', {
+        tenant: 'thrifty',
+        period: 'day',
+        amount_micros: 20,
+        alerts_at: [50, 100],
+      })
+    ).status,
     201,
   );
   const { secret } = await makeKey({ name: 'b', tenant: 'thrifty', models: ['*'] });
@@ -165,7 +172,7 @@ test('a budget that is used up alerts, signed, and protects', async () => {
   const refusal = errorOf(await chatClient(gateway, secret)(question('chat')));
   assert.equal(refusal['code'], 'budget_exceeded');
   assert.ok(await waitUntil(() => alerts.length >= 2, { timeoutMs: 10_000 }), `alerts: ${alerts.length}`);
-  assert.ok(alerts.every(({ headers }) => /^v1,/.test(String(headers['webhook-signature']))));
+  assert.ok(alerts.every(({ headers }) => String(headers['webhook-signature']).startsWith('v1,')));
 });
 
 test('configuration, routing and documentation are read without a secret in them', async () => {

@@ -39,6 +39,8 @@ export interface TestGateway {
   reconfigure(config: ConfigPart): void;
   /** Ledger events of a tenant, once there are at least `count`. */
   ledger(tenant: string, count: number): Promise<readonly LedgerEvent[]>;
+  /** Ledger events of one request, once there is one. */
+  eventsOf(tenant: string, requestId: string): Promise<readonly LedgerEvent[]>;
   trace(requestId: string): Promise<RequestTrace>;
   envoyStats(filter: string): Promise<Readonly<Record<string, number>>>;
   envoyLog(): string;
@@ -105,6 +107,18 @@ export async function startGateway({ config, workers = 1, files = {} }: GatewayO
         async () => {
           events = (await stores.ledger.read(tenant, null, 10_000)).map(({ event }) => event);
           return events.length >= count;
+        },
+        { timeoutMs: 5000 },
+      );
+      return events;
+    },
+    async eventsOf(tenant, requestId) {
+      let events: readonly LedgerEvent[] = [];
+      await waitUntil(
+        async () => {
+          const all = await stores.ledger.read(tenant, null, 10_000);
+          events = all.map(({ event }) => event).filter((event) => event.requestId === requestId);
+          return events.length > 0;
         },
         { timeoutMs: 5000 },
       );

@@ -49,9 +49,9 @@ export interface ExtProcServer {
   /** Listens. Throws `TypeError` for a public address without mutual TLS, `Error` when the address is taken. */
   readonly start: () => Promise<void>;
   /**
-   * Says NOT_SERVING, and for `noticeMs` serves on while Envoy notices. Then refuses new requests as UNAVAILABLE, but takes
-   * the tries of those under way until there are none or the deadline is near; then GOAWAY. What is left at the deadline is
-   * cut. Gives how many streams were cut.
+   * Refuses new requests as UNAVAILABLE, which Envoy takes elsewhere, and goes on with those under way. Its health stays
+   * good until there are none or the deadline is near: their tries must find their way here. Then it says NOT_SERVING, gives
+   * Envoy `noticeMs` to see it, and sends GOAWAY. What is left at the deadline is cut. Gives how many streams were cut.
    */
   readonly drain: (deadlineMs: number, noticeMs?: number) => Promise<number>;
   /** `unix:<path>` or `<host>:<port>` with the port that was really taken. */
@@ -107,10 +107,10 @@ export function createExtProcServer(options: ExtProcServerOptions): ExtProcServe
     async drain(deadlineMs, noticeMs = 0) {
       const deadline = performance.now() + deadlineMs;
       const left = (): number => Math.max(0, deadline - performance.now());
-      serving = false;
-      await sleep(Math.min(noticeMs, left()));
       refusing = true;
       while (options.underWay() > 0 && left() > 0) await sleep(Math.min(DRAIN_POLL_MS, left()));
+      serving = false;
+      await sleep(Math.min(noticeMs, left()));
       accessLog.close();
       return shutDown(server, open, left());
     },

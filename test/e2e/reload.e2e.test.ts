@@ -98,8 +98,15 @@ test('reloads under load: no failed request, one generation each, bad ones refus
   for (const reply of replies.filter((one) => one.text.startsWith('data:')))
     assert.equal(reply.events.at(-1), '[DONE]');
   assert.equal(newest(), generation, 'a bad configuration was taken up');
-  const traces = new Map(
-    gateway.log().flatMap((line) => (line['msg'] === 'request' ? [[line['request_id'], line]] : [])),
+  const stories = (): ReadonlyMap<unknown, Record<string, unknown>> =>
+    new Map(gateway.log().flatMap((line) => (line['msg'] === 'request' ? [[line['request_id'], line]] : [])));
+  let traces = stories();
+  await waitUntil(
+    () => {
+      traces = stories();
+      return replies.every((reply) => traces.has(reply.requestId));
+    },
+    { timeoutMs: 2000 },
   );
   for (const reply of replies) {
     const trace = traces.get(reply.requestId);

@@ -51,7 +51,11 @@ export function costCommand(terminal: Terminal = processTerminal): Command {
 function reportCommand(terminal: Terminal): Command {
   return zoneOption(adminCommand('report', 'show what was spent, by hour or day'))
     .option('--by <list>', `comma-separated, of ${DIMENSIONS.join(', ')}; default: all together`, parseBy)
-    .option('--since <duration>', 'how far back, the running hour or day included', parseSince, 7 * DAY_MS)
+    .addOption(
+      new Option('--since <duration>', 'how far back, the running hour or day included')
+        .argParser(parseSince)
+        .default(7 * DAY_MS, '7d'),
+    )
     .addOption(new Option('--unit <unit>', 'by which time').choices(['day', 'hour']).default('day'))
     .option('--tenant <name>', 'only of this tenant')
     .action(async (flags: ReportFlags) => {

@@ -177,7 +177,7 @@ const DENIALS: readonly (readonly [LimitLine, string, RegExp])[] = [
   [
     { scope: 'model:m', unit: 'tokens', window: DAY, limit: 3000 },
     'insufficient_quota',
-    /^Quota used up for model m on tokens_per_day: /,
+    /^Not enough quota left for model m on tokens_per_day: /,
   ],
 ];
 

@@ -28,7 +28,7 @@ function codeOf({ unit, window }: LimitLine): 'budget_exceeded' | 'rate_limit_ex
 const WHAT = {
   budget_exceeded: 'Spending limit reached',
   rate_limit_exceeded: 'Rate limit reached',
-  insufficient_quota: 'Quota used up',
+  insufficient_quota: 'Not enough quota left',
 } as const;
 
 /** Amounts as people write them: money in units of the currency. */

@@ -69,7 +69,7 @@ test('a refusal names the limit, whose it is, what is left and when', async () =
       daily,
       3_600_000,
       'insufficient_quota',
-      'Quota used up for subject ann on requests_per_day: limit 5, remaining 7, requested 1. Please try again in 1h0m0s.',
+      'Not enough quota left for subject ann on requests_per_day: limit 5, remaining 7, requested 1. Please try again in 1h0m0s.',
       '1s',
     ],
   ] as const;

@@ -3,7 +3,7 @@ import { HeaderList, type HeaderPair } from '../core/http.ts';
 import type { Log } from '../core/ports/telemetry.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import { limitLines } from '../stations/schedule/limit-lines.ts';
-import { startOfDay } from '../store/calendar-period.ts';
+import { startOfDay } from '../lib/calendar/calendar-period.ts';
 import type { Stores } from '../store/stores.ts';
 import { configView } from './config-view.ts';
 import type { Operators } from './follow-operators.ts';

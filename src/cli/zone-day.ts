@@ -1,19 +1,11 @@
 import { InvalidArgumentError } from 'commander';
+import { isZone, periodAt } from '../lib/calendar/calendar-period.ts';
 
 const DAY_MS = 86_400_000;
 
 /** The day (`2026-11-30`) of a moment, Unix milliseconds, in an IANA zone. */
 export function dayOf(time: number, zone: string): string {
-  const parts = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    calendar: 'gregory',
-    numberingSystem: 'latn',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-  }).formatToParts(time);
-  const part = (type: string): string => parts.find((one) => one.type === type)?.value ?? '';
-  return `${part('year').padStart(4, '0')}-${part('month')}-${part('day')}`;
+  return periodAt(time, 'day', zone).id;
 }
 
 /** The day that lies `days` later. */
@@ -29,11 +21,8 @@ export function parseDay(text: string): string {
 
 /** Checks the word of `--zone`. Throws `InvalidArgumentError`. */
 export function parseZone(text: string): string {
-  try {
-    return new Intl.DateTimeFormat('en-US', { timeZone: text }).resolvedOptions().timeZone && text;
-  } catch {
-    throw new InvalidArgumentError('It must be the name of a time zone such as Europe/Berlin.');
-  }
+  if (isZone(text)) return text;
+  throw new InvalidArgumentError('It must be the name of a time zone such as Europe/Berlin.');
 }
 
 function isDay(text: string): boolean {

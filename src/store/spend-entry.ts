@@ -1,5 +1,5 @@
 import type { LedgerEvent } from '../core/ledger-event.ts';
-import { periodAt } from './calendar-period.ts';
+import { periodAt } from '../lib/calendar/calendar-period.ts';
 
 /** What is added up. Whole numbers; negative where an event is taken back. */
 export type Sums = readonly [requests: number, prompt: number, cached: number, completion: number, cost: number];

@@ -1,7 +1,7 @@
 import type { MicroUnits } from '../core/money.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { SpendDimension, SpendQuery, SpendReader, SpendRow, TopRequest } from '../core/ports/spend-reader.ts';
-import { periodAt, periodsBetween } from './calendar-period.ts';
+import { periodAt, periodsBetween } from '../lib/calendar/calendar-period.ts';
 import { MAX_TOP } from './spend-entry.ts';
 import type { Sums } from './spend-entry.ts';
 import { addSums, dimensionsOf, isNothing, spendRow } from './spend-rows.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/ports/clock.ts';
 import type { SpendReader, SpendRow } from '../core/ports/spend-reader.ts';
-import { periodsBetween } from './calendar-period.ts';
+import { periodsBetween } from '../lib/calendar/calendar-period.ts';
 import { isAfter } from './ledger-id.ts';
 import { DAYS_KEPT_MS, HOURS_KEPT_MS, spendEntryOf } from './spend-entry.ts';
 import { addEntry, dimensionsOf, isNothing, spendRow } from './spend-rows.ts';

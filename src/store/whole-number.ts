@@ -1,5 +1,5 @@
 import type { Amounts, LimitLine } from '../core/limit.ts';
-import { assertZone } from './calendar-period.ts';
+import { assertZone } from '../lib/calendar/calendar-period.ts';
 
 /** Throws `RangeError` for what is not a whole number from 0 to 2^53 - 1. */
 export function assertWhole(value: number, name: string): void {

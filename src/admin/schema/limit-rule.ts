@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { LimitRule } from '../../core/directory.ts';
 import type { LimitWindow } from '../../core/limit.ts';
+import { isZone } from '../../lib/calendar/calendar-period.ts';
 import { modelName } from './scalar.ts';
 
 const MOST_AMOUNT = 1_000_000_000_000;
@@ -11,7 +12,7 @@ const zone = () =>
   z
     .string()
     .max(64)
-    .refine(isZone, 'must be the name of a time zone such as Europe/Berlin')
+    .refine(isNamedZone, 'must be the name of a time zone such as Europe/Berlin')
     .optional()
     .describe('IANA name. Default: UTC.');
 
@@ -73,12 +74,7 @@ function toWindow(window: WireRule['window']): LimitWindow {
   return zone === undefined ? { kind, unit } : { kind, unit, zone };
 }
 
-function isZone(name: string): boolean {
-  // Offsets pass for zones in some engines only.
-  if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
+/** Offsets pass for zones in some engines only. */
+function isNamedZone(name: string): boolean {
+  return /^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name) && isZone(name);
 }

@@ -1,3 +1,4 @@
+import { isZone } from '../../lib/calendar/calendar-period.ts';
 import { isLinkLocal } from '../../lib/address/address.ts';
 import { compilePrice } from '../compile/compile-price.ts';
 import type { Path } from '../problem.ts';
@@ -41,11 +42,8 @@ function checkUrl(
 }
 
 function checkZone({ document, problem }: CheckContext): void {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: document.ledger.zone }).format(0);
-  } catch {
-    problem(['ledger', 'zone'], `there is no time zone "${document.ledger.zone}": it must be an IANA name`);
-  }
+  const { zone } = document.ledger;
+  if (!isZone(zone)) problem(['ledger', 'zone'], `there is no time zone "${zone}": it must be an IANA name`);
 }
 
 /** Spending in two currencies cannot be added up, so a limit on it would mean nothing. */

@@ -14,7 +14,7 @@ import type { LimitLine, LimitState } from '../../core/limit.ts';
 import { StoreUnavailable } from '../../core/ports/quota-store.ts';
 import type { Log } from '../../core/ports/telemetry.ts';
 import type { Channel, Snapshot } from '../../core/snapshot.ts';
-import { periodAt } from './period.ts';
+import { periodAt } from '../../lib/calendar/calendar-period.ts';
 
 /** Noon of the last day of a month in Berlin. */
 export const NOON = Date.parse('2026-03-31T12:00:00+02:00');
@@ -98,7 +98,7 @@ export class World {
   };
 
   spend(scope: string, amount: number, unit: 'day' | 'month' = 'day'): void {
-    this.spent.set(`${scope} ${unit}`, { period: periodAt(this.time, unit, ZONE).name, amount });
+    this.spent.set(`${scope} ${unit}`, { period: periodAt(this.time, unit, ZONE).id, amount });
   }
 
   /** As a store answers: of a counter that nothing was taken from, it says that all is left and nothing to wait for. */
@@ -107,9 +107,9 @@ export class World {
     return lines.map((line) => {
       assert.ok(line.window.kind === 'calendar');
       const { unit } = line.window;
-      const { name, end } = periodAt(this.time, unit, ZONE);
+      const { id, end } = periodAt(this.time, unit, ZONE);
       const counter = this.spent.get(`${line.scope} ${unit}`);
-      const used = counter?.period === name ? counter.amount : 0;
+      const used = counter?.period === id ? counter.amount : 0;
       return { line, remaining: line.limit - used, resetMs: used === 0 ? 0 : end - this.time };
     });
   };

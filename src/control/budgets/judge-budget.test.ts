@@ -5,7 +5,7 @@ import type { BudgetRecord } from '../../core/directory.ts';
 import type { BudgetStatus } from '../../core/ports/budget-state.ts';
 import { budget, micro, NOON, ZONE } from './budget-kit.test.ts';
 import { judgeBudget, type Judgement, spentOf } from './judge-budget.ts';
-import { periodAt } from './period.ts';
+import { periodAt } from '../../lib/calendar/calendar-period.ts';
 
 const DAY = 86_400_000;
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { BudgetRecord } from '../../core/directory.ts';
 import { type MicroUnits, microUnits } from '../../core/money.ts';
 import type { BudgetAlert, BudgetStatus } from '../../core/ports/budget-state.ts';
-import type { Period } from './period.ts';
+import type { Period } from '../../lib/calendar/calendar-period.ts';
 
 /** What the counter of a budget says. */
 export interface Reading {
@@ -77,17 +77,17 @@ export function judgeBudget({
   readonly now: number;
 }): Judgement {
   const { spent, period } = reading;
-  const before = kept !== null && kept.period === period.name ? kept : null;
+  const before = kept !== null && kept.period === period.id ? kept : null;
   const { id, tenant, businessLine, amount, currency } = budget;
   const protecting = protects(budget, reading, before);
   const known = before?.raised ?? [];
   const fresh = thresholdsOf(budget, defaults).filter(
     (percent) => reached(spent, amount, percent) && !known.includes(percent),
   );
-  const shared = { budget: id, tenant, businessLine, period: period.name, amount, spent, currency };
+  const shared = { budget: id, tenant, businessLine, period: period.id, amount, spent, currency };
   const alerts = fresh.map((percent) => ({
     ...shared,
-    id: alertId(id, period.name, percent),
+    id: alertId(id, period.id, percent),
     percent,
     protecting: percent >= FULL && protecting,
     time: now,

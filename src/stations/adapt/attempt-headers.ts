@@ -1,15 +1,6 @@
+import { CREDENTIAL_HEADERS } from '../../core/credential-headers.ts';
 import type { HeaderPair, RequestHead } from '../../core/http.ts';
 import type { Snapshot } from '../../core/snapshot.ts';
-
-/** Credentials of a client. Envoy may hide them from us and still pass them on, so they are removed unseen. */
-const SECRETS: readonly string[] = [
-  'authorization',
-  'proxy-authorization',
-  'x-api-key',
-  'api-key',
-  'x-goog-api-key',
-  'cookie',
-];
 
 /** What else a client sends to us and no model server shall see. */
 const CLIENT_ONLY: ReadonlySet<string> = new Set([
@@ -47,7 +38,8 @@ function alwaysOf(config: Snapshot, set: readonly HeaderPair[]): Always {
   if (always === undefined) {
     const all = [...config.backends.values()].flatMap((backend) => [...backend.credentials, ...backend.headers]);
     const names = new Set(set.map(([name]) => name));
-    const remove = new Set([...SECRETS, ...all.map(([name]) => name)]);
+    // Envoy may hide a client's credentials from us and still pass them on, so they are removed unseen.
+    const remove = new Set([...CREDENTIAL_HEADERS, ...all.map(([name]) => name)]);
     always = { remove: [...remove].filter((name) => !names.has(name)), set: names };
     bySet.set(set, always);
   }

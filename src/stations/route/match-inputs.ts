@@ -1,3 +1,4 @@
+import { CREDENTIAL_HEADERS } from '../../core/credential-headers.ts';
 import type { Arrived, Authenticated, Received, Scheduled } from '../../core/context.ts';
 import type { HeaderList } from '../../core/http.ts';
 import type { Json } from '../../core/json.ts';
@@ -7,16 +8,6 @@ import type { MatchVariables, References } from './compile-match.ts';
 
 /** What routing looks at. */
 export type RouteContext = Arrived & Authenticated & Received & Scheduled;
-
-/** Secrets are no business of a rule: a rule could be used to guess them. */
-const HIDDEN: ReadonlySet<string> = new Set([
-  'authorization',
-  'proxy-authorization',
-  'x-api-key',
-  'api-key',
-  'x-goog-api-key',
-  'cookie',
-]);
 
 /** Content parts of chat and of responses that hold an image. */
 const IMAGE_PARTS: ReadonlySet<unknown> = new Set(['image_url', 'input_image', 'image']);
@@ -115,7 +106,8 @@ function pickHeaders(headers: HeaderList, read: ReadonlySet<string> | 'all'): Re
   const names = read === 'all' ? new Set(headers.names()) : read;
   const picked = Object.create(null) as Record<string, unknown>;
   for (const name of names) {
-    const values = HIDDEN.has(name) ? [] : headers.all(name);
+    // A rule could be used to guess secrets.
+    const values = CREDENTIAL_HEADERS.has(name) ? [] : headers.all(name);
     if (values.length > 0) picked[name] = values.join(', ');
   }
   return picked;

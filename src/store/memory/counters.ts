@@ -1,5 +1,5 @@
 import type { LimitLine, LimitState } from '../../core/limit.ts';
-import { periodAt } from '../calendar-period.ts';
+import { periodAt } from '../../lib/calendar/calendar-period.ts';
 import { createSlidingWindow } from './sliding-window.ts';
 import type { SlidingWindow } from './sliding-window.ts';
 

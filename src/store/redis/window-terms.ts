@@ -1,6 +1,6 @@
 import type { LimitLine } from '../../core/limit.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import { periodAt } from '../calendar-period.ts';
+import { periodAt } from '../../lib/calendar/calendar-period.ts';
 
 /** Windows as the scripts read them. */
 export interface WindowTerms {

@@ -52,6 +52,16 @@ export function periodsBetween(from: number, to: number, unit: Unit, zone?: stri
   return periods;
 }
 
+/** Is this a zone that is known here? */
+export function isZone(name: string): boolean {
+  try {
+    assertZone(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Throws `RangeError` for a zone that nobody knows. */
 export function assertZone(zone: string): void {
   if (zone !== 'UTC') formatOf(zone);

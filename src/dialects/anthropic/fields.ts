@@ -1,6 +1,6 @@
 import type { ChatRequest } from '../../core/chat-request.ts';
-import type { Json } from '../../core/json.ts';
-import { isArray, isObject, type JsonObject, own } from './json.ts';
+import { empty, type Neutral, only, textOnly, usageOnly } from '../neutral-values.ts';
+import { type JsonObject, own } from './json.ts';
 import { unsupported } from './refuse.ts';
 
 /** Fields with a translation of their own. `thinking`, `top_k` and `output_config` are Anthropic's, for clients that know them. */
@@ -28,19 +28,6 @@ const TRANSLATED: ReadonlySet<string> = new Set([
 
 /** Fields that say nothing about the answer: accepted with any value. */
 const HARMLESS: ReadonlySet<string> = new Set(['metadata', 'prompt_cache_key', 'prompt_cache_retention']);
-
-type Neutral = (value: Json) => boolean;
-
-const only =
-  (...values: readonly Json[]): Neutral =>
-  (value) =>
-    values.includes(value);
-const empty: Neutral = (value) =>
-  typeof value === 'object' && value !== null && (Array.isArray(value) ? value : Object.keys(value)).length === 0;
-const textOnly: Neutral = (value) => isArray(value) && value.every((one) => one === 'text');
-const usageOnly: Neutral = (value) =>
-  isObject(value) &&
-  Object.entries(value).every(([name, on]) => name === 'include_usage' || on === false || on === null);
 
 /** Fields of OpenAI's API that have no place here, and the values that ask for nothing. `null` always does. */
 const NEUTRAL: Readonly<Record<string, Neutral>> = {

@@ -1,47 +1,20 @@
 import type { ChatEvent, ResponseDecoder } from '../../core/dialect.ts';
 import { GatewayError } from '../../core/error.ts';
 import type { ResponseHead } from '../../core/http.ts';
-import { GrowingBuffer } from '../../lib/sse/growing-buffer.ts';
+import { createErrorBodyDecoder, createWholeBodyDecoder } from '../whole-body.ts';
 import { type Choice, answer } from './openai-json.ts';
 import { readRecord } from './reading.ts';
 import { type GenerateDecoderInput, echoBytes } from './stream-decoder.ts';
 import { choiceTokens, guessFinish, tally } from './tally.ts';
 import { statusError } from './upstream-error.ts';
 
-/** As much of an error's body as is worth reading. */
-const MAX_ERROR_BODY = 65_536;
-
-const CLEAN_END: ChatEvent = { kind: 'end', clean: true };
-
 /** Decodes a whole JSON answer. */
 export function createAnswerDecoder(input: GenerateDecoderInput): ResponseDecoder {
-  const body = new GrowingBuffer();
-  const maxBytes = input.context.maxAnswerBytes + echoBytes(input);
-  let over = false;
-
-  const fail = (error: GatewayError): ChatEvent[] => {
-    over = true;
-    return [{ kind: 'error', error, usage: null }];
-  };
-  return {
-    push: (chunk) => {
-      if (over) return [];
-      if (body.length + chunk.length > maxBytes) {
-        return fail(new GatewayError('upstream_response_too_large', 'The answer is too large.'));
-      }
-      body.append(chunk, 0, chunk.length);
-      return [];
-    },
-    end: () => {
-      if (over) return [];
-      over = true;
-      try {
-        return [decode(body.take(), input), CLEAN_END];
-      } catch (error) {
-        return fail(GatewayError.from(error));
-      }
-    },
-  };
+  return createWholeBodyDecoder({
+    maxBytes: input.context.maxAnswerBytes + echoBytes(input),
+    tooLarge: 'The answer is too large.',
+    decode: (body) => decode(body, input),
+  });
 }
 
 function decode(bytes: Buffer, { context, prompt, maxTokens, estimateTokens }: GenerateDecoderInput): ChatEvent {
@@ -69,20 +42,7 @@ function decode(bytes: Buffer, { context, prompt, maxTokens, estimateTokens }: G
 
 /** Decodes an answer whose status is not 2xx into one error. */
 export function createErrorDecoder(head: ResponseHead): ResponseDecoder {
-  const body = new GrowingBuffer();
-  let over = false;
-  return {
-    push: (chunk) => {
-      const room = Math.min(chunk.length, MAX_ERROR_BODY - body.length);
-      if (room > 0) body.append(chunk, 0, room);
-      return [];
-    },
-    end: () => {
-      if (over) return [];
-      over = true;
-      return [{ kind: 'error', error: statusError(head, body.take()), usage: null }];
-    },
-  };
+  return createErrorBodyDecoder(head, statusError);
 }
 
 /** Stands for an answer with a content coding, which nobody asked for: what it says is not read. */

@@ -1,4 +1,4 @@
-import type { Json } from '../../core/json.ts';
+import { empty, type Neutral, never, only, textOnly, usageOnly } from '../neutral-values.ts';
 
 /** Sampling parameters of vLLM that go through under the same name, with the client's own bytes. */
 export const CARRIED: ReadonlySet<string> = new Set([
@@ -29,22 +29,6 @@ export const HARMLESS: ReadonlySet<string> = new Set([
   'prompt_cache_key',
   'prompt_cache_retention',
 ]);
-
-type Neutral = (value: Json) => boolean;
-
-const only =
-  (...values: readonly Json[]): Neutral =>
-  (value) =>
-    values.includes(value);
-const empty: Neutral = (value) =>
-  typeof value === 'object' && value !== null && (Array.isArray(value) ? value : Object.keys(value)).length === 0;
-const never: Neutral = () => false;
-const textOnly: Neutral = (value) => Array.isArray(value) && value.every((one) => one === 'text');
-/** `include_usage` is answered from what the server tells or from an estimate; the other switches change the stream. */
-const usageOnly: Neutral = (value) =>
-  typeof value === 'object' &&
-  value !== null &&
-  Object.entries(value).every(([name, on]) => name === 'include_usage' || on === false || on === null);
 
 /**
  * Fields of OpenAI's API that this protocol has no place for, and the values that ask for nothing. `null` always does.

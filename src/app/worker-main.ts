@@ -19,6 +19,7 @@ async function main([path = '', index = '', runDir = '', logFile = '']: readonly
   }
   process.on('message', (message: ToWorker) => {
     if (message.kind === 'drain') void leave(0, message.noticeMs);
+    if (message.kind === 'ping') say({ kind: 'pong', turn: message.turn });
     if (message.kind === 'report') {
       void worker.report().then((report) => say({ kind: 'report', turn: message.turn, report }));
     }

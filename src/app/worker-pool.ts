@@ -20,18 +20,20 @@ export interface WorkerPoolOptions {
 const WATCH_MS = 3000;
 /** Questions in a row without an answer after which a worker hangs. Counted and not timed, for we may have been stopped ourselves. */
 const SILENT_TIMES = 5;
-const REPORT_MS = 1000;
+const ANSWER_MS = 1000;
 /** What a worker needs beside its drain to write what waits and to end. */
 const LEAVE_MS = 4000;
 /** Megabytes for young objects: a request's are mostly dead by the time that this is full, and what is dead costs nothing. */
 const YOUNG_SPACE = '--max-semi-space-size=64';
 const RESTART_MS = { first: 100, most: 5000 };
 
+type Answer = Extract<FromWorker, { readonly turn: number }>;
+
 /** Processes that serve ext_proc, each on its own address; one that dies is replaced at the same one. */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   readonly #children = new Map<number, ChildProcess>();
-  readonly #waiting = new Map<number, (report: WorkerReport) => void>();
+  readonly #waiting = new Map<number, (answer: Answer) => void>();
   #turn = 0;
   #draining = false;
   /** Of each worker that serves: questions in a row that it left unanswered. */
@@ -75,17 +77,17 @@ export class WorkerPool {
 
   /** One report a worker that answers. */
   async reports(): Promise<readonly WorkerReport[]> {
-    const asked = [...this.#children.values()].map((child) => this.#ask(child));
-    return (await Promise.all(asked)).filter((report) => report !== null);
+    const asked = [...this.#children.values()].map((child) => this.#ask(child, 'report'));
+    return (await Promise.all(asked)).flatMap((answer) => (answer?.kind === 'report' ? [answer.report] : []));
   }
 
   /** A process that stands still keeps its connections: the requests in it would wait for ever, and new ones be given to it. */
   #endSilent(): void {
     for (const child of this.#silent.keys()) {
-      void this.#ask(child).then((report) => {
+      void this.#ask(child, 'ping').then((answer) => {
         const before = this.#silent.get(child);
         if (before === undefined || this.#draining) return;
-        const times = report === null ? before + 1 : 0;
+        const times = answer === null ? before + 1 : 0;
         this.#silent.set(child, times);
         if (times < SILENT_TIMES) return;
         this.#silent.delete(child);
@@ -95,18 +97,19 @@ export class WorkerPool {
     }
   }
 
-  #ask(child: ChildProcess): Promise<WorkerReport | null> {
+  /** The answer; null when there is none in time. */
+  #ask(child: ChildProcess, kind: 'report' | 'ping'): Promise<Answer | null> {
     this.#turn += 1;
     const turn = this.#turn;
     return new Promise((resolve) => {
-      const done = (report: WorkerReport | null): void => {
+      const done = (answer: Answer | null): void => {
         clearTimeout(timer);
         this.#waiting.delete(turn);
-        resolve(report);
+        resolve(answer);
       };
-      const timer = setTimeout(() => done(null), REPORT_MS);
+      const timer = setTimeout(() => done(null), ANSWER_MS);
       this.#waiting.set(turn, done);
-      this.#send(child, { kind: 'report', turn });
+      this.#send(child, { kind, turn });
     });
   }
 
@@ -124,7 +127,7 @@ export class WorkerPool {
     return new Promise((resolve, reject) => {
       let serving = false;
       child.on('message', (message: FromWorker) => {
-        if (message.kind === 'report') this.#waiting.get(message.turn)?.(message.report);
+        if ('turn' in message) this.#waiting.get(message.turn)?.(message);
         if (message.kind === 'ready') {
           serving = true;
           this.#silent.set(child, 0);

@@ -1,26 +1,10 @@
 #!/usr/bin/env node
-import { Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 import { ConfigError } from '../app/load.ts';
 import { StartupError } from '../app/startup-error.ts';
 import { ApiError } from './api-error.ts';
-import { auditCommand } from './commands/audit.ts';
-import { budgetCommand } from './commands/budget.ts';
-import { completionCommand } from './commands/completion.ts';
-import { configCommand } from './commands/config.ts';
-import { costCommand } from './commands/cost.ts';
-import { doctorCommand } from './commands/doctor.ts';
-import { envoyCommand } from './commands/envoy.ts';
-import { keysCommand } from './commands/keys.ts';
-import { linesCommand } from './commands/lines.ts';
-import { quotaCommand } from './commands/quota.ts';
-import { serveCommand } from './commands/serve.ts';
-import { tenantsCommand } from './commands/tenants.ts';
-import { tokenCommand } from './commands/token.ts';
-import { topCommand } from './commands/top.ts';
-import { traceCommand } from './commands/trace.ts';
-import { upCommand } from './commands/up.ts';
+import { createProgram } from './program.ts';
 import { UserError } from './user-error.ts';
-import { version } from './version.ts';
 
 /**
  * Exit codes: 0 done, 1 it went wrong, 2 the call's words are off, 3 the configuration is not fit to run, 4 the audit log is
@@ -28,36 +12,8 @@ import { version } from './version.ts';
  */
 const EXIT = { failed: 1, usage: 2, config: 3 } as const;
 
-const program = new Command('tokenlat')
-  .description('LLM gateway for the Envoy you already run')
-  .version(version(), '-V, --version')
-  .showHelpAfterError('(tokenlat --help lists the commands)')
-  .exitOverride();
-
-for (const command of [
-  upCommand(),
-  serveCommand(),
-  configCommand(),
-  envoyCommand(),
-  doctorCommand(),
-  tokenCommand(),
-  traceCommand(),
-  auditCommand(),
-  keysCommand(),
-  tenantsCommand(),
-  linesCommand(),
-  quotaCommand(),
-  budgetCommand(),
-  costCommand(),
-  topCommand(),
-  completionCommand(program),
-]) {
-  program.addCommand(command);
-}
-inheritSettings(program);
-
 try {
-  await program.parseAsync(process.argv);
+  await createProgram().parseAsync(process.argv);
 } catch (reason) {
   process.exitCode = report(reason);
 }
@@ -78,12 +34,4 @@ function report(reason: unknown): number {
   }
   process.stderr.write(`tokenlat: ${reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)}\n`);
   return EXIT.failed;
-}
-
-/** `addCommand` hands nothing down: without this, commander would end the process itself on a subcommand's wrong words. */
-function inheritSettings(command: Command): void {
-  for (const child of command.commands) {
-    child.copyInheritedSettings(command);
-    inheritSettings(child);
-  }
 }

@@ -9,22 +9,7 @@ import { Registry } from 'prom-client';
 import { generatedPages } from '../../scripts/docs/generated-pages.ts';
 import { ROOT } from '../../scripts/cache.mjs';
 import { ConfigError, load } from '../../src/app/load.ts';
-import { auditCommand } from '../../src/cli/commands/audit.ts';
-import { budgetCommand } from '../../src/cli/commands/budget.ts';
-import { completionCommand } from '../../src/cli/commands/completion.ts';
-import { configCommand } from '../../src/cli/commands/config.ts';
-import { costCommand } from '../../src/cli/commands/cost.ts';
-import { doctorCommand } from '../../src/cli/commands/doctor.ts';
-import { envoyCommand } from '../../src/cli/commands/envoy.ts';
-import { keysCommand } from '../../src/cli/commands/keys.ts';
-import { linesCommand } from '../../src/cli/commands/lines.ts';
-import { quotaCommand } from '../../src/cli/commands/quota.ts';
-import { serveCommand } from '../../src/cli/commands/serve.ts';
-import { tenantsCommand } from '../../src/cli/commands/tenants.ts';
-import { tokenCommand } from '../../src/cli/commands/token.ts';
-import { topCommand } from '../../src/cli/commands/top.ts';
-import { traceCommand } from '../../src/cli/commands/trace.ts';
-import { upCommand } from '../../src/cli/commands/up.ts';
+import { createProgram } from '../../src/cli/program.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { EXAMPLE_ENV } from '../render/generated.ts';
 import { anchors, blocks, commands, links, markdownFiles, read } from './readme.ts';
@@ -55,24 +40,7 @@ test('every link between files of the project leads somewhere', () => {
   assert.deepEqual(broken, []);
 });
 
-const COMMANDS = [
-  auditCommand(),
-  upCommand(),
-  serveCommand(),
-  configCommand(),
-  envoyCommand(),
-  doctorCommand(),
-  tokenCommand(),
-  traceCommand(),
-  keysCommand(),
-  tenantsCommand(),
-  linesCommand(),
-  quotaCommand(),
-  budgetCommand(),
-  costCommand(),
-  topCommand(),
-  completionCommand(new Command()),
-];
+const COMMANDS = createProgram().commands;
 
 test('every command that the pages show is one that there is, with its options', () => {
   const pages = ['README.md', 'CONTRIBUTING.md', ...markdownFiles().filter((name) => name.startsWith('docs/'))];

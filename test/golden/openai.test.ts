@@ -1,53 +1,15 @@
-import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { test } from 'node:test';
-import type { DecodeContext } from '../../src/core/dialect.ts';
-import { HeaderList } from '../../src/core/http.ts';
 import type { Deployment } from '../../src/core/snapshot.ts';
-import { createOpenAiBackend, createOpenAiClient } from '../../src/dialects/openai/dialect.ts';
+import { createOpenAiBackend } from '../../src/dialects/openai/dialect.ts';
+import { goldenTests } from './golden-tests.ts';
 
-/*
- * Each scenario has what comes in and, beside it, what must go out, byte for byte:
- * `NAME.request.json` (a client's body) with `NAME.request.openai.json` (the body at the backend), and
- * `NAME.upstream.sse` or `.json` (a backend's answer) with `NAME.client.sse` or `.json`.
- * `UPDATE_GOLDEN=1` writes the second files anew; the diff is then to be read.
- */
-const folder = new URL('openai/', import.meta.url);
-const client = createOpenAiClient();
-const backend = createOpenAiBackend();
-const UPSTREAM = { id: 'gpt-test@a', upstreamModel: 'served/name', backend: { basePath: '/v1', options: { version: '0.24.0' } } } as unknown as Deployment;
-
-const read = (name: string): Buffer => readFileSync(new URL(name, folder));
-
-function compare(name: string, actual: Buffer): void {
-  if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(new URL(name, folder), actual);
-  assert.ok(existsSync(new URL(name, folder)), `${name} is missing`);
-  assert.equal(actual.toString(), read(name).toString());
-}
-
-function parse(body: Buffer) {
-  return client.parse({ method: 'POST', path: '/v1/chat/completions', headers: new HeaderList([]) }, body, { jsonDepth: 64, jsonKeys: 25_000 });
-}
-
-function answerFor(name: string, stream: boolean): Buffer {
-  const asks = name.includes('.asked.');
-  const options = stream && asks ? ',"stream_options":{"include_usage":true}' : '';
-  const request = parse(Buffer.from(`{"model":"gpt-test","messages":[{"role":"user","content":"hi"}],"stream":${stream}${options}}`));
-  const context: DecodeContext = {
-    request, deployment: UPSTREAM, modelShown: 'gpt-test', answerId: 'chatcmpl-1', created: 1, maxEventBytes: 1 << 20, maxAnswerBytes: 1 << 20,
-  };
-  const type = stream ? 'text/event-stream' : 'application/json';
-  const decoder = backend.decoder({ status: 200, headers: new HeaderList([['content-type', type]]) }, context);
-  const encoder = client.encoder({ stream, includeUsage: request.includeUsage });
-  return Buffer.concat([...encoder.write(decoder.push(read(name))), ...encoder.write(decoder.end())]);
-}
-
-const names = readdirSync(folder);
-assert.ok(names.length > 0);
-
-for (const name of names.filter((file) => file.endsWith('.request.json'))) {
-  test(name, () => compare(name.replace('.json', '.openai.json'), backend.encode(parse(read(name)), UPSTREAM).body));
-}
-for (const name of names.filter((file) => file.includes('.upstream.'))) {
-  test(name, () => compare(name.replace('.upstream.', '.client.'), answerFor(name, name.endsWith('.sse'))));
-}
+goldenTests({
+  name: 'openai',
+  backend: createOpenAiBackend(),
+  deployment: {
+    id: 'gpt-test@a',
+    upstreamModel: 'served/name',
+    backend: { basePath: '/v1', options: { version: '0.24.0' } },
+  } as unknown as Deployment,
+  model: 'gpt-test',
+  contentType: 'text/event-stream',
+});

@@ -1,4 +1,4 @@
-import { type JsonObject, own } from './json.ts';
+import { type JsonObject, own } from '../../core/json.ts';
 import { type JsonText, valueText } from './json-text.ts';
 
 /** Anthropic's mark for caching the prompt up to here, for clients that set it on a part or a tool. */

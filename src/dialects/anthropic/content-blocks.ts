@@ -1,6 +1,5 @@
-import type { Json } from '../../core/json.ts';
+import { isArray, isObject, type Json, type JsonObject, own } from '../../core/json.ts';
 import { cacheControl } from './cache-control.ts';
-import { isArray, isObject, type JsonObject, own } from './json.ts';
 import { type JsonText, objectText, valueText } from './json-text.ts';
 import { documentSource, imageSource } from './media-source.ts';
 import { invalid, unsupported } from './refuse.ts';

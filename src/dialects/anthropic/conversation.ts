@@ -1,7 +1,6 @@
 import type { ChatRequest } from '../../core/chat-request.ts';
-import type { Json } from '../../core/json.ts';
+import { isArray, isObject, type Json, type JsonObject, own } from '../../core/json.ts';
 import { type ContentRules, contentBlocks } from './content-blocks.ts';
-import { isArray, isObject, type JsonObject, own } from './json.ts';
 import { arrayText, JsonSource, type JsonText, objectText, valueText } from './json-text.ts';
 import { invalid, unsupported } from './refuse.ts';
 import { callBlocks, toolUseId } from './tool-calls.ts';

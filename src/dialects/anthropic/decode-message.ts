@@ -1,5 +1,6 @@
 import type { ChatEvent, DecodeContext } from '../../core/dialect.ts';
-import { isArray, isObject, type JsonObject, own, textOf } from './json.ts';
+import { isArray, isObject, type JsonObject, own } from '../../core/json.ts';
+import { textOf } from './text-of.ts';
 import { arrayText, JsonSource, type JsonText, objectText, valueText } from './json-text.ts';
 import { answer, callText } from './openai-json.ts';
 import { parseUpstream } from './parse-upstream.ts';

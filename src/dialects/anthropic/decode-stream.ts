@@ -1,10 +1,10 @@
 import type { ChatEvent, ChunkFacts, DecodeContext, ResponseDecoder } from '../../core/dialect.ts';
 import { GatewayError } from '../../core/error.ts';
-import type { Json } from '../../core/json.ts';
+import { isObject, type Json, type JsonObject, own } from '../../core/json.ts';
 import { SseLimitError } from '../../lib/sse/sse-limit-error.ts';
 import { SseParser } from '../../lib/sse/sse-parser.ts';
 import { type BlockDelta, StreamBlocks } from './stream-blocks.ts';
-import { isObject, type JsonObject, own, textOf } from './json.ts';
+import { textOf } from './text-of.ts';
 import type { JsonText } from './json-text.ts';
 import { deltaChunk, NO_OUTPUT, usageChunk } from './openai-json.ts';
 import { parseUpstream } from './parse-upstream.ts';

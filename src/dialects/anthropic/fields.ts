@@ -1,6 +1,6 @@
 import type { ChatRequest } from '../../core/chat-request.ts';
+import { type JsonObject, own } from '../../core/json.ts';
 import { empty, type Neutral, only, textOnly, usageOnly } from '../neutral-values.ts';
-import { type JsonObject, own } from './json.ts';
 import { unsupported } from './refuse.ts';
 
 /** Fields with a translation of their own. `thinking`, `top_k` and `output_config` are Anthropic's, for clients that know them. */

@@ -1,5 +1,4 @@
-import type { Json } from '../../core/json.ts';
-import { isObject, own } from './json.ts';
+import { isObject, type Json, own } from '../../core/json.ts';
 import { type JsonText, objectText, valueText } from './json-text.ts';
 import { invalid, unsupported } from './refuse.ts';
 

@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../core/chat-request.ts';
-import { isObject, own } from './json.ts';
+import { isObject, own } from '../../core/json.ts';
 import { JsonSource, type JsonText, objectText, withMember } from './json-text.ts';
 import { invalid, unsupported } from './refuse.ts';
 

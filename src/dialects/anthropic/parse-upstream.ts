@@ -1,5 +1,5 @@
+import { isObject, type JsonObject } from '../../core/json.ts';
 import { scanJson } from '../../lib/json-span/scan-json.ts';
-import { isObject, type JsonObject } from './json.ts';
 
 /** Deeper than any answer; far less than what makes the engine's parser slow. */
 const MAX_DEPTH = 512;

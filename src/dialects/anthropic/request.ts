@@ -1,9 +1,9 @@
 import type { ChatRequest } from '../../core/chat-request.ts';
 import { GatewayError } from '../../core/error.ts';
 import type { Deployment } from '../../core/snapshot.ts';
+import { isArray, own } from '../../core/json.ts';
 import { conversationOf } from './conversation.ts';
 import { checkFields } from './fields.ts';
-import { isArray, own } from './json.ts';
 import { arrayText, JsonSource, type JsonText, objectText, valueText } from './json-text.ts';
 import { JSON_STEERING, outputConfig } from './output-config.ts';
 import { invalid, unsupported } from './refuse.ts';

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../core/error.ts';
-import { isObject, type JsonObject, own, textOf } from './json.ts';
+import { isObject, type JsonObject, own } from '../../core/json.ts';
+import { textOf } from './text-of.ts';
 import { arrayText, JsonSource, type JsonText, objectText, valueText } from './json-text.ts';
 import { callText } from './openai-json.ts';
 import { invalidAnswer } from './upstream-error.ts';

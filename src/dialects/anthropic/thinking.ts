@@ -1,4 +1,4 @@
-import { isArray, isObject, type JsonObject, own } from './json.ts';
+import { isArray, isObject, type JsonObject, own } from '../../core/json.ts';
 import { unsupported } from './refuse.ts';
 
 /**

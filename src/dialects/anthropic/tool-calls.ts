@@ -1,7 +1,6 @@
-import type { Json } from '../../core/json.ts';
+import { isArray, isObject, type Json, own } from '../../core/json.ts';
 import { JsonError } from '../../lib/json-span/json-error.ts';
 import { parseJson } from '../../lib/json-span/parse-json.ts';
-import { isArray, isObject, own } from './json.ts';
 import { type JsonText, objectText, valueText } from './json-text.ts';
 import { invalid, unsupported } from './refuse.ts';
 

@@ -1,7 +1,6 @@
 import type { ChatRequest } from '../../core/chat-request.ts';
-import type { Json } from '../../core/json.ts';
+import { isArray, isObject, type Json, type JsonObject, own } from '../../core/json.ts';
 import { cacheControl } from './cache-control.ts';
-import { isArray, isObject, type JsonObject, own } from './json.ts';
 import { JsonSource, type JsonText, objectText, valueText, withMember } from './json-text.ts';
 import { invalid, unsupported } from './refuse.ts';
 

@@ -1,6 +1,6 @@
 import { type ErrorCode, GatewayError } from '../../core/error.ts';
 import type { HeaderList, ResponseHead } from '../../core/http.ts';
-import { isObject, type JsonObject, own } from './json.ts';
+import { isObject, type JsonObject, own } from '../../core/json.ts';
 import { parseUpstream } from './parse-upstream.ts';
 
 /** The longest piece of an upstream's own words that goes on to the client, and that is kept for headers and logs. */

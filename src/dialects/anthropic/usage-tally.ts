@@ -1,6 +1,5 @@
-import type { Json } from '../../core/json.ts';
 import type { Usage } from '../../core/usage.ts';
-import { isObject, own } from './json.ts';
+import { isObject, type Json, own } from '../../core/json.ts';
 
 /** Why a usage was not taken. */
 export type UsageFlag = 'not_an_object' | 'odd_prompt' | 'odd_completion' | 'odd_details' | 'usage_missing';

@@ -1,11 +1,8 @@
 import type { DecodeContext } from '../../core/dialect.ts';
-import type { Json } from '../../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Edit } from '../../lib/json-span/apply-edits.ts';
 import { elementSpans, findSpan, memberSpans } from '../../lib/json-span/find-span.ts';
 import { modelEdit } from './chunk-edits.ts';
-import { isRecord } from './is-record.ts';
-
-type JsonObject = { readonly [key: string]: Json };
 
 /** What clients need changed in a whole answer; nothing for most. */
 export function answerEdits(body: Buffer, json: JsonObject, context: DecodeContext): Edit[] {
@@ -19,12 +16,12 @@ export function answerEdits(body: Buffer, json: JsonObject, context: DecodeConte
 /** Floats in answer to a base64 request: the client would decode them to garbage (32-bit floats, little-endian). */
 function base64Edits(body: Buffer, json: JsonObject): Edit[] {
   const items = json['data'] as readonly Json[];
-  if (!items.some((item) => isRecord(item) && Array.isArray(item['embedding']))) return [];
+  if (!items.some((item) => isObject(item) && Array.isArray(item['embedding']))) return [];
   const list = findSpan(body, ['data']);
   const spans = list === null ? [] : elementSpans(body, list);
   return items.flatMap((item, at): Edit[] => {
     const span = spans[at];
-    const floats = isRecord(item) ? item['embedding'] : null;
+    const floats = isObject(item) ? item['embedding'] : null;
     if (span === undefined || !Array.isArray(floats)) return [];
     const target = memberSpans(body, span).get('embedding');
     const packed = Buffer.alloc(floats.length * 4);
@@ -38,12 +35,12 @@ function base64Edits(body: Buffer, json: JsonObject): Edit[] {
 /** A call without arguments has `""`, which is no JSON; a call that was cut off keeps what it has. */
 function emptyArgumentsEdits(body: Buffer, json: JsonObject): Edit[] {
   return (json['choices'] as readonly Json[]).flatMap((choice, at) => {
-    if (!isRecord(choice) || choice['finish_reason'] === 'length' || !isRecord(choice['message'])) return [];
+    if (!isObject(choice) || choice['finish_reason'] === 'length' || !isObject(choice['message'])) return [];
     const calls = choice['message']['tool_calls'];
     if (!Array.isArray(calls)) return [];
     return (calls as readonly Json[]).flatMap((call, place): Edit[] => {
-      const fn = isRecord(call) ? call['function'] : null;
-      if (!isRecord(fn) || fn['arguments'] !== '') return [];
+      const fn = isObject(call) ? call['function'] : null;
+      if (!isObject(fn) || fn['arguments'] !== '') return [];
       const span = findSpan(body, ['choices', at, 'message', 'tool_calls', place, 'function', 'arguments']);
       return span === null ? [] : [{ kind: 'replace', span, json: Buffer.from('"{}"') }];
     });

@@ -1,8 +1,5 @@
 import { GatewayError } from '../../core/error.ts';
-import type { Json } from '../../core/json.ts';
-import { isRecord } from './is-record.ts';
-
-type JsonObject = { readonly [key: string]: Json };
+import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 
 /** Above this a count is no longer a 32-bit number somewhere behind us. */
 const MAX_COUNT = 2 ** 31 - 1;
@@ -41,13 +38,13 @@ export function checkFields(json: JsonObject): void {
   check(json, 'encoding_format', (value) => typeof value === 'string', 'a string');
   check(json, 'tools', isObjects, 'an array of objects');
   check(json, 'functions', isObjects, 'an array of objects');
-  check(json, 'stream_options', isRecord, 'an object');
+  check(json, 'stream_options', isObject, 'an object');
   checkStreamOptions(json);
 }
 
 function checkStreamOptions(json: JsonObject): void {
   const options = member(json, 'stream_options');
-  if (!isRecord(options)) return;
+  if (!isObject(options)) return;
   if (member(json, 'stream') !== true) {
     throw new GatewayError('invalid_value', '`stream_options` is allowed only when `stream` is true.', {
       param: 'stream_options',
@@ -79,5 +76,5 @@ function isStop(value: Json): boolean {
 }
 
 function isObjects(value: Json): boolean {
-  return Array.isArray(value) && value.every((item) => isRecord(item));
+  return Array.isArray(value) && value.every((item) => isObject(item));
 }

@@ -1,8 +1,5 @@
-import type { Json } from '../../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 import { invalid, member, missing } from './check-fields.ts';
-import { isRecord } from './is-record.ts';
-
-type JsonObject = { readonly [key: string]: Json };
 
 /** Throws unless `messages` has the shape of a conversation. Roles, part types and members that we do not know pass. */
 export function checkMessages(json: JsonObject): void {
@@ -13,7 +10,7 @@ export function checkMessages(json: JsonObject): void {
 }
 
 function checkMessage(message: Json, param: string): void {
-  if (!isRecord(message)) throw invalid(param, 'an object');
+  if (!isObject(message)) throw invalid(param, 'an object');
   const role = member(message, 'role');
   if (role === undefined) throw missing(`${param}.role`);
   if (typeof role !== 'string') throw invalid(`${param}.role`, 'a string');
@@ -33,17 +30,17 @@ function checkMessage(message: Json, param: string): void {
 
 function checkPart(part: Json, param: string): void {
   if (typeof part === 'string') return;
-  if (!isRecord(part)) throw invalid(param, 'an object');
+  if (!isObject(part)) throw invalid(param, 'an object');
   const type = member(part, 'type');
   if (type !== undefined && typeof type !== 'string') throw invalid(`${param}.type`, 'a string');
   if (type === 'text' && typeof member(part, 'text') !== 'string') throw invalid(`${param}.text`, 'a string');
 }
 
 function checkCall(call: Json, param: string): void {
-  if (!isRecord(call)) throw invalid(param, 'an object');
+  if (!isObject(call)) throw invalid(param, 'an object');
   const fn = member(call, 'function');
   if (fn === undefined) return;
-  if (!isRecord(fn)) throw invalid(`${param}.function`, 'an object');
+  if (!isObject(fn)) throw invalid(`${param}.function`, 'an object');
   for (const key of ['name', 'arguments']) {
     const value = member(fn, key);
     if (value !== undefined && typeof value !== 'string') throw invalid(`${param}.function.${key}`, 'a string');

@@ -1,7 +1,5 @@
-import type { Json } from '../../core/json.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 import { invalid, member, missing } from './check-fields.ts';
-
-type JsonObject = { readonly [key: string]: Json };
 
 const RULE = 'a string, or a non-empty array of strings, of token ids or of arrays of token ids';
 

@@ -1,10 +1,7 @@
-import type { Json } from '../../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Edit } from '../../lib/json-span/apply-edits.ts';
 import { elementSpans, findSpan, memberSpans } from '../../lib/json-span/find-span.ts';
-import { isRecord } from './is-record.ts';
 import type { ToolCallIndexes } from './tool-call-indexes.ts';
-
-type JsonObject = { readonly [key: string]: Json };
 
 /** What clients need changed in a chunk; nothing for most. Positions are looked up only where something changes. */
 export function chunkEdits(data: Buffer, json: JsonObject, modelShown: string, calls: ToolCallIndexes): Edit[] {
@@ -20,12 +17,12 @@ export function chunkEdits(data: Buffer, json: JsonObject, modelShown: string, c
     return edits;
   }
   (json['choices'] as readonly Json[]).forEach((choice, place) => {
-    const delta = isRecord(choice) ? choice['delta'] : null;
-    const fragments = isRecord(delta) ? delta['tool_calls'] : null;
-    if (!isRecord(choice) || !Array.isArray(fragments)) return;
+    const delta = isObject(choice) ? choice['delta'] : null;
+    const fragments = isObject(delta) ? delta['tool_calls'] : null;
+    if (!isObject(choice) || !Array.isArray(fragments)) return;
     const index = Number.isSafeInteger(choice['index']) ? (choice['index'] as number) : place;
     (fragments as readonly Json[]).forEach((fragment, position) => {
-      if (!isRecord(fragment)) return;
+      if (!isObject(fragment)) return;
       const shown = calls.assign(index, position, fragment);
       if (fragment['index'] !== shown) edits.push(...indexEdit(data, place, position, shown));
     });

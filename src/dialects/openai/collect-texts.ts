@@ -1,8 +1,5 @@
 import type { TextPart } from '../../core/chat-request.ts';
-import type { Json } from '../../core/json.ts';
-import { isRecord } from './is-record.ts';
-
-type JsonObject = { readonly [key: string]: Json };
+import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 
 /** Members whose strings name or encode something and are not read as text. */
 const NOT_TEXT: ReadonlySet<string> = new Set([
@@ -69,7 +66,7 @@ function walk(value: Json, param: string, to: Walk): void {
     (value as readonly Json[]).forEach((item, at) => {
       if (typeof item !== 'number') walk(item, `${param}[${at}]`, to);
     });
-  } else if (isRecord(value)) {
+  } else if (isObject(value)) {
     for (const key of Object.keys(value)) {
       if (to.keys) to.out.push({ param: `${param}.${key}`, role: to.role, text: key });
       else if (NOT_TEXT.has(key)) continue;

@@ -1,15 +1,13 @@
 import type { ChatEvent, DecodeContext, ResponseDecoder } from '../../core/dialect.ts';
 import { GatewayError } from '../../core/error.ts';
 import type { ResponseHead } from '../../core/http.ts';
-import type { Json } from '../../core/json.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { applyEdits } from '../../lib/json-span/apply-edits.ts';
 import { answerEdits } from './answer-edits.ts';
 import { parseUpstream } from './parse-upstream.ts';
 import { readChoices } from './read-output.ts';
 import { readUsage } from './read-usage.ts';
 import { failureInAnswer, failureOfStatus, invalidAnswer, type UpstreamFailure } from './upstream-error.ts';
-
-type JsonObject = { readonly [key: string]: Json };
 
 /** Error bodies are read up to here; what is longer is no error object. */
 const MAX_ERROR_BYTES = 65_536;

@@ -1,7 +1,7 @@
 import type { ChatEvent, ChunkFacts, DecodeContext, ResponseDecoder } from '../../core/dialect.ts';
 import { GatewayError } from '../../core/error.ts';
-import type { Json } from '../../core/json.ts';
 import type { Usage } from '../../core/usage.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { applyEdits } from '../../lib/json-span/apply-edits.ts';
 import { SseLimitError } from '../../lib/sse/sse-limit-error.ts';
 import { SseParser } from '../../lib/sse/sse-parser.ts';
@@ -13,8 +13,6 @@ import { type ChoiceOutput, readChoices } from './read-output.ts';
 import { type ReadUsage, readUsage } from './read-usage.ts';
 import { ToolCallIndexes } from './tool-call-indexes.ts';
 import { failureInAnswer, invalidAnswer, type UpstreamFailure } from './upstream-error.ts';
-
-type JsonObject = { readonly [key: string]: Json };
 
 const DONE = Buffer.from('[DONE]');
 /** Shapes kept at once: choices and kinds of text may alternate. */

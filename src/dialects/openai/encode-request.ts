@@ -1,9 +1,9 @@
 import type { ChatRequest, Endpoint } from '../../core/chat-request.ts';
 import type { UpstreamRequest } from '../../core/dialect.ts';
 import type { Deployment } from '../../core/snapshot.ts';
+import { isObject } from '../../core/json.ts';
 import { applyEdits, type Edit } from '../../lib/json-span/apply-edits.ts';
 import { parseJson } from '../../lib/json-span/parse-json.ts';
-import { isRecord } from './is-record.ts';
 import { objectSpan, vllmEdits } from './vllm-fields.ts';
 
 const PATHS: Readonly<Record<Endpoint, string>> = {
@@ -40,9 +40,9 @@ export function encodeRequest(request: ChatRequest, deployment: Deployment): Ups
 /** Streams are metered by the usage chunk; a client that did not ask does not get to see it. */
 function usageEdits(request: ChatRequest): Edit[] {
   const options = request.json['stream_options'];
-  if (isRecord(options) && options['include_usage'] === true) return [];
+  if (isObject(options) && options['include_usage'] === true) return [];
   const span = request.spans.get('stream_options');
-  if (!isRecord(options) || span === undefined) return [setMember(request, 'stream_options', INCLUDE_USAGE)];
+  if (!isObject(options) || span === undefined) return [setMember(request, 'stream_options', INCLUDE_USAGE)];
   const inner = request.raw.subarray(span.start, span.end);
   const { members } = parseJson(inner, { maxDepth: Number.MAX_SAFE_INTEGER, refuseDuplicates: false });
   const flag = members.get('include_usage');

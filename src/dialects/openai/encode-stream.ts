@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { ChatEvent, EncodeContext, ResponseEncoder } from '../../core/dialect.ts';
 import { GatewayError } from '../../core/error.ts';
-import type { Json } from '../../core/json.ts';
 import { totalTokens, type Usage } from '../../core/usage.ts';
+import { isObject, type JsonObject } from '../../core/json.ts';
 import { applyEdits } from '../../lib/json-span/apply-edits.ts';
 import { memberSpans } from '../../lib/json-span/find-span.ts';
 import { answerChunks } from './answer-chunks.ts';
-import { isRecord } from './is-record.ts';
 import { readChoices } from './read-output.ts';
-
-type JsonObject = { readonly [key: string]: Json };
 
 const DONE = Buffer.from('data: [DONE]\n\n');
 const DATA = Buffer.from('data: ');
@@ -165,7 +162,7 @@ function withoutUsage(data: Buffer): Buffer {
 
 function parsed(data: Buffer): JsonObject {
   const json: unknown = JSON.parse(data.toString());
-  return isRecord(json) ? json : {};
+  return isObject(json) ? json : {};
 }
 
 /** One field and the blank line. A raw line end in JSON can only be white space between tokens, so a space does as well. */

@@ -1,10 +1,8 @@
-import type { Json } from '../../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 import { findSpan } from '../../lib/json-span/find-span.ts';
 import { ChunkTemplate, type Hole } from './chunk-template.ts';
-import { isRecord } from './is-record.ts';
 import { readChoices, TEXT_MEMBERS } from './read-output.ts';
 
-type JsonObject = { readonly [key: string]: Json };
 type Path = readonly (string | number)[];
 
 interface Way {
@@ -19,7 +17,7 @@ export function learnTemplate(data: Buffer, shown: Buffer, json: JsonObject): Ch
   const ways: Way[] = [{ kind: 'text', path }];
   // A string of random length that OpenAI pads its chunks with.
   if (typeof json['obfuscation'] === 'string') ways.push({ kind: 'padding', path: ['obfuscation'] });
-  const usage = isRecord(json['usage']) ? json['usage'] : null;
+  const usage = isObject(json['usage']) ? json['usage'] : null;
   for (const [name, value] of Object.entries(usage ?? {})) {
     if (typeof value === 'number') ways.push({ kind: 'count', path: ['usage', name] });
   }
@@ -40,15 +38,15 @@ export function learnTemplate(data: Buffer, shown: Buffer, json: JsonObject): Ch
 function textPath(json: JsonObject): Path | null {
   const choices = json['choices'];
   const usage = json['usage'] ?? null;
-  if ((usage !== null && !isRecord(usage)) || !Array.isArray(choices) || choices.length !== 1) return null;
+  if ((usage !== null && !isObject(usage)) || !Array.isArray(choices) || choices.length !== 1) return null;
   const choice: Json = choices[0];
   // Without an index the place counts, which is 0 for the only one.
-  if (!isRecord(choice)) return null;
+  if (!isObject(choice)) return null;
   if ((choice['finish_reason'] ?? null) !== null || (choice['logprobs'] ?? null) !== null) return null;
   const found: Path[] = [];
   if (isText(choice['text'])) found.push(['choices', 0, 'text']);
   const delta = choice['delta'];
-  if (isRecord(delta)) {
+  if (isObject(delta)) {
     for (const member of TEXT_MEMBERS) if (isText(delta[member])) found.push(['choices', 0, 'delta', member]);
     if ((delta['function_call'] ?? null) !== null) return null;
     const calls = delta['tool_calls'];
@@ -66,7 +64,7 @@ function isText(value: Json | undefined): boolean {
 
 /** A fragment that only adds to the arguments of a call that is open. */
 function isMiddleOfCall(call: Json | undefined): boolean {
-  if (!isRecord(call) || (call['id'] ?? '') !== '' || !isRecord(call['function'])) return false;
+  if (!isObject(call) || (call['id'] ?? '') !== '' || !isObject(call['function'])) return false;
   return (call['function']['name'] ?? '') === '' && isText(call['function']['arguments']);
 }
 

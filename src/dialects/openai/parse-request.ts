@@ -2,7 +2,7 @@ import type { ChatRequest, Endpoint, TextPart } from '../../core/chat-request.ts
 import type { JsonLimits } from '../../core/dialect.ts';
 import { type ErrorCode, GatewayError } from '../../core/error.ts';
 import type { RequestHead } from '../../core/http.ts';
-import type { Json } from '../../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 import { JsonError, type JsonFault } from '../../lib/json-span/json-error.ts';
 import { type ParsedJson, parseJson } from '../../lib/json-span/parse-json.ts';
 import { estimateTokens } from '../../lib/token-estimate/estimate-tokens.ts';
@@ -10,9 +10,6 @@ import { checkFields, member } from './check-fields.ts';
 import { checkMessages } from './check-messages.ts';
 import { checkPrompt, countPromptTokens } from './check-prompt.ts';
 import { chatTexts, plainTexts } from './collect-texts.ts';
-import { isRecord } from './is-record.ts';
-
-type JsonObject = { readonly [key: string]: Json };
 
 const FAULTS: Readonly<Record<JsonFault, ErrorCode>> = {
   syntax: 'invalid_json',
@@ -45,7 +42,7 @@ export function parseRequest(head: RequestHead, body: Buffer, limits: JsonLimits
     spans,
     model: json['model'] as string,
     stream,
-    includeUsage: stream && isRecord(options) && member(options, 'include_usage') === true,
+    includeUsage: stream && isObject(options) && member(options, 'include_usage') === true,
     maxOutputTokens: largest(json, 'max_tokens', 'max_completion_tokens'),
     // `best_of` answers are made, and paid for, though fewer are shown.
     n: largest(json, 'n', 'best_of') ?? 1,
@@ -79,7 +76,7 @@ function readBody(
 ): { json: JsonObject; spans: ParsedJson['members'] } {
   try {
     const { value, members } = parseJson(body, { maxDepth: jsonDepth, maxKeys: jsonKeys, refuseDuplicates: true });
-    if (!isRecord(value)) throw new GatewayError('invalid_json', 'The body must be a JSON object.');
+    if (!isObject(value)) throw new GatewayError('invalid_json', 'The body must be a JSON object.');
     return { json: value, spans: members };
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
@@ -100,7 +97,7 @@ function promptTokens(endpoint: Endpoint, json: JsonObject, texts: readonly Text
   tokens += TOKENS_TO_ANSWER + messages.length * TOKENS_A_MESSAGE;
   for (const { content } of messages as readonly { readonly content?: Json }[]) {
     if (!Array.isArray(content)) continue;
-    const images = (content as readonly Json[]).filter((part) => isRecord(part) && part['image_url'] !== undefined);
+    const images = (content as readonly Json[]).filter((part) => isObject(part) && part['image_url'] !== undefined);
     tokens += images.length * TOKENS_AN_IMAGE;
   }
   return tokens;

@@ -1,6 +1,5 @@
-import type { Json } from '../../core/json.ts';
+import { isObject, type Json } from '../../core/json.ts';
 import { scanJson } from '../../lib/json-span/scan-json.ts';
-import { isRecord } from './is-record.ts';
 
 /** Deeper than any answer; far less than what makes the engine's parser slow. */
 const MAX_DEPTH = 512;
@@ -14,7 +13,7 @@ export function parseUpstream(text: Buffer): { readonly [key: string]: Json } | 
       scanJson(text, { maxDepth: MAX_DEPTH, refuseDuplicates: false });
     }
     const value: unknown = JSON.parse(text.toString('utf8', 0, text.length));
-    return isRecord(value) ? value : null;
+    return isObject(value) ? value : null;
   } catch {
     return null;
   }

@@ -1,10 +1,7 @@
-import type { Json } from '../../core/json.ts';
-import { isRecord } from './is-record.ts';
+import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 
 /** Members of a message or a delta whose text the model wrote. `reasoning` is what some servers call `reasoning_content`. */
 export const TEXT_MEMBERS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;
-
-type JsonObject = { readonly [key: string]: Json };
 
 /** What one choice of an answer or a chunk holds. */
 export interface ChoiceOutput {
@@ -19,7 +16,7 @@ export function readChoices(json: JsonObject): readonly ChoiceOutput[] {
   const choices = json['choices'];
   if (!Array.isArray(choices)) return [];
   return (choices as readonly Json[]).map((choice, place) =>
-    isRecord(choice) ? readChoice(choice, place) : nothing(place),
+    isObject(choice) ? readChoice(choice, place) : nothing(place),
   );
 }
 
@@ -27,7 +24,7 @@ function readChoice(choice: JsonObject, place: number): ChoiceOutput {
   const index = choice['index'];
   const finish = choice['finish_reason'];
   const said = choice['delta'] ?? choice['message'];
-  const output = isRecord(said) ? said : {};
+  const output = isObject(said) ? said : {};
   const toolCalls = listOf(output['tool_calls']);
   let outputChars = lengthOf(choice['text']);
   for (const member of TEXT_MEMBERS) outputChars += lengthOf(output[member]);
@@ -41,12 +38,12 @@ function readChoice(choice: JsonObject, place: number): ChoiceOutput {
 }
 
 function callChars(call: JsonObject): number {
-  const fn = isRecord(call['function']) ? call['function'] : call;
+  const fn = isObject(call['function']) ? call['function'] : call;
   return lengthOf(fn['name']) + lengthOf(fn['arguments']);
 }
 
 function listOf(value: Json | undefined): readonly JsonObject[] {
-  return Array.isArray(value) ? (value as readonly Json[]).filter((item) => isRecord(item)) : [];
+  return Array.isArray(value) ? (value as readonly Json[]).filter((item) => isObject(item)) : [];
 }
 
 function lengthOf(value: Json | undefined): number {

@@ -1,6 +1,5 @@
-import type { Json } from '../../core/json.ts';
 import type { Usage } from '../../core/usage.ts';
-import { isRecord } from './is-record.ts';
+import { isObject, type Json } from '../../core/json.ts';
 
 /** Why a usage was not taken. */
 export type UsageFlag = 'not_an_object' | 'odd_prompt' | 'odd_completion' | 'odd_details' | 'inconsistent';
@@ -20,7 +19,7 @@ const odd = (flag: UsageFlag): ReadUsage => ({ usage: null, flag });
  */
 export function readUsage(json: Json | undefined): ReadUsage {
   if (json === undefined || json === null) return NONE;
-  if (!isRecord(json)) return odd('not_an_object');
+  if (!isObject(json)) return odd('not_an_object');
   const prompt = json['prompt_tokens'] ?? json['input_tokens'];
   // Embeddings have no completion tokens and often no field for them; a null is something else.
   const completion = firstOwn(json, 'completion_tokens', 'output_tokens') ?? 0;
@@ -60,7 +59,7 @@ const CACHE_WRITES = ['cache_write_tokens', 'cache_creation_tokens'];
  * what came from the cache is counted there (`cached_tokens_details`), so that no token is in two parts.
  */
 function readParts(prompt: Json | undefined, completion: Json | undefined): Partial<Record<Part, number>> | null {
-  const fromCache = isRecord(prompt) ? prompt['cached_tokens_details'] : undefined;
+  const fromCache = isObject(prompt) ? prompt['cached_tokens_details'] : undefined;
   const told: Record<Part, Json> = {
     cacheWrite: CACHE_WRITES.map((name) => detail(prompt, name) ?? 0).find((value) => value !== 0) ?? 0,
     audioPrompt: uncached(prompt, fromCache, 'audio_tokens'),
@@ -89,7 +88,7 @@ function firstOwn(json: { readonly [key: string]: Json }, ...names: readonly str
 }
 
 function detail(details: Json | undefined, name: string): Json | undefined {
-  return isRecord(details) ? details[name] : undefined;
+  return isObject(details) ? details[name] : undefined;
 }
 
 function isCount(value: Json | undefined): value is number {

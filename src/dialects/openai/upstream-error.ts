@@ -1,7 +1,6 @@
 import { type ErrorCode, ERRORS, GatewayError } from '../../core/error.ts';
 import type { HeaderList, ResponseHead } from '../../core/http.ts';
-import type { Json } from '../../core/json.ts';
-import { isRecord } from './is-record.ts';
+import { isObject, type Json } from '../../core/json.ts';
 import { parseUpstream } from './parse-upstream.ts';
 
 const MAX_MESSAGE = 1000;
@@ -92,13 +91,13 @@ const MAX_DETAILS = 5;
 function tell(json: { readonly [key: string]: Json } | null): Told {
   if (json === null) return { message: null, type: null, param: null, openAi: false };
   const inner = json['error'];
-  const from = isRecord(inner) ? inner : json;
+  const from = isObject(inner) ? inner : json;
   const text = from['message'] ?? (typeof inner === 'string' ? inner : detailText(json['detail']));
   return {
     message: typeof text === 'string' && text !== '' ? text.slice(0, MAX_MESSAGE) : null,
-    type: isRecord(inner) || json['object'] === 'error' ? name(from['type']) : null,
+    type: isObject(inner) || json['object'] === 'error' ? name(from['type']) : null,
     param: name(from['param']),
-    openAi: isRecord(inner) && typeof inner['message'] === 'string',
+    openAi: isObject(inner) && typeof inner['message'] === 'string',
   };
 }
 
@@ -106,7 +105,7 @@ function tell(json: { readonly [key: string]: Json } | null): Told {
 function detailText(detail: Json | undefined): Json | undefined {
   if (!Array.isArray(detail)) return detail;
   const parts = detail.slice(0, MAX_DETAILS).map((item) => {
-    if (!isRecord(item) || typeof item['msg'] !== 'string') return '';
+    if (!isObject(item) || typeof item['msg'] !== 'string') return '';
     const where = Array.isArray(item['loc']) ? item['loc'].filter((step) => step !== 'body').join('.') : '';
     return where === '' ? item['msg'] : `${where}: ${item['msg']}`;
   });

@@ -1,8 +1,6 @@
 import { GatewayError } from '../../core/error.ts';
-import type { Json } from '../../core/json.ts';
+import { isObject, type Json, type JsonObject, own } from '../../core/json.ts';
 import type { GenerateOptions } from './options.ts';
-
-type JsonObject = { readonly [key: string]: Json };
 
 /** A field of the upstream's request that binds the output to a form. */
 export interface Constraint {
@@ -73,14 +71,6 @@ function fromStructuredOutputs(json: JsonObject): Asked[] {
   if (value === null) return [];
   if (!isObject(value)) throw invalid(param, 'must be an object');
   return [{ param, outputs: value }];
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function own(object: JsonObject, name: string): Json {
-  return Object.hasOwn(object, name) ? (object[name] ?? null) : null;
 }
 
 function invalid(param: string, problem: string): GatewayError {

@@ -1,9 +1,7 @@
 import { GatewayError } from '../../core/error.ts';
-import type { Json } from '../../core/json.ts';
+import { isArray, isObject, type Json, memberOf } from '../../core/json.ts';
 import type { TemplateMessage } from './chat-templates.ts';
 import type { SpecialTokens } from './special-tokens.ts';
-
-type JsonObject = { readonly [key: string]: Json };
 
 interface Rules {
   /** May messages of the role `tool` and tool calls of the past go to the template? */
@@ -31,7 +29,7 @@ export function templateMessages(messages: Json | undefined, rules: Rules): Temp
 
 function templateMessage(message: Json, param: string, rules: Rules): TemplateMessage {
   if (!isObject(message)) throw invalid(param, 'must be an object');
-  const role = own(message, 'role');
+  const role = memberOf(message, 'role');
   const withTools = rules.knowsTools && (role === 'tool' || role === 'assistant');
   if (typeof role !== 'string') throw invalid(`${param}.role`, 'must be a string');
   if (!ROLES.has(role) && !(role === 'tool' && withTools)) throw unsupported(`${param}.role`);
@@ -41,7 +39,7 @@ function templateMessage(message: Json, param: string, rules: Rules): TemplateMe
     if (!withTools || !TOOL_FIELDS.has(name)) throw unsupported(`${param}.${name}`);
     extra[name] = guardDeep(value, `${param}.${name}`, rules);
   }
-  const content = contentText(own(message, 'content') ?? null, `${param}.content`);
+  const content = contentText(memberOf(message, 'content') ?? null, `${param}.content`);
   return { ...extra, role: role === 'developer' ? 'system' : role, content: guard(content, `${param}.content`, rules) };
 }
 
@@ -55,12 +53,12 @@ function contentText(content: Json, param: string): string {
 
 function partText(part: Json, param: string): string {
   if (!isObject(part)) throw invalid(param, 'must be an object');
-  const type = own(part, 'type');
+  const type = memberOf(part, 'type');
   if (type !== 'text') throw unsupported(`${param}.type`);
   for (const name of Object.keys(part)) {
-    if (name !== 'type' && name !== 'text' && !isNothing(own(part, name))) throw unsupported(`${param}.${name}`);
+    if (name !== 'type' && name !== 'text' && !isNothing(memberOf(part, name))) throw unsupported(`${param}.${name}`);
   }
-  const text = own(part, 'text');
+  const text = memberOf(part, 'text');
   if (typeof text !== 'string') throw invalid(`${param}.text`, 'must be a string');
   return text;
 }
@@ -82,20 +80,8 @@ function guardDeep(value: Json, param: string, rules: Rules): Json {
   );
 }
 
-function isArray(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isNothing(value: Json | undefined): boolean {
   return value === null || value === undefined || (isArray(value) && value.length === 0);
-}
-
-function own(object: JsonObject, name: string): Json | undefined {
-  return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
 function invalid(param: string, problem: string): GatewayError {

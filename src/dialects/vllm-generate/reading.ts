@@ -1,8 +1,6 @@
 import { GatewayError } from '../../core/error.ts';
-import type { Json } from '../../core/json.ts';
+import { isArray, isObject, type Json, type JsonObject, own } from '../../core/json.ts';
 import { toldError } from './upstream-error.ts';
-
-type JsonObject = { readonly [key: string]: Json };
 
 /** Token counts that a server told; what it left out is null. */
 export interface ToldUsage {
@@ -110,16 +108,4 @@ function unreadable(bytes: Buffer, cause: unknown): GatewayError {
     original: bytes.toString('utf8', 0, 500),
     cause,
   });
-}
-
-function isArray(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function own(object: JsonObject, name: string): Json {
-  return Object.hasOwn(object, name) ? (object[name] ?? null) : null;
 }

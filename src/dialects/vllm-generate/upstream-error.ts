@@ -1,8 +1,6 @@
 import { type ErrorCode, GatewayError } from '../../core/error.ts';
 import type { HeaderList, ResponseHead } from '../../core/http.ts';
-import type { Json } from '../../core/json.ts';
-
-type JsonObject = { readonly [key: string]: Json };
+import { isObject, type Json, type JsonObject, own } from '../../core/json.ts';
 
 /** The longest piece of an upstream's own words that goes on to the client, and that is kept for headers and logs. */
 const MAX_MESSAGE = 1000;
@@ -67,12 +65,4 @@ function retryAfter(headers: HeaderList): number | null {
   if (value === '') return null;
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
   return Number.isFinite(ms) ? Math.max(0, ms) : null;
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function own(object: JsonObject, name: string): Json {
-  return Object.hasOwn(object, name) ? (object[name] ?? null) : null;
 }

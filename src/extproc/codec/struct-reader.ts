@@ -1,8 +1,6 @@
-import type { Json } from '../../core/json.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 import { MalformedMessage } from './malformed-message.ts';
 import { BYTES, VARINT, type WireReader } from './wire-reader.ts';
-
-type JsonObject = { readonly [key: string]: Json };
 
 /** Deeper than any attribute or metadata that Envoy sends, shallower than our stack. */
 const MAX_DEPTH = 64;

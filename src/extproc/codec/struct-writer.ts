@@ -1,7 +1,5 @@
-import type { Json } from '../../core/json.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 import { fieldSize, type WireWriter } from './wire-writer.ts';
-
-type JsonObject = { readonly [key: string]: Json };
 
 const VALUE_NULL = 0x08;
 const VALUE_NUMBER = 0x11;

@@ -1,7 +1,7 @@
 import { CREDENTIAL_HEADERS } from '../../core/credential-headers.ts';
 import type { Arrived, Authenticated, Received, Scheduled } from '../../core/context.ts';
 import type { HeaderList } from '../../core/http.ts';
-import type { Json } from '../../core/json.ts';
+import { isObject, type Json, memberOf } from '../../core/json.ts';
 import { REQUEST_FIELDS, TENANT_FIELDS } from './match-fields.ts';
 import type { RequestField, TenantField } from './match-fields.ts';
 import type { MatchVariables, References } from './compile-match.ts';
@@ -14,16 +14,8 @@ const IMAGE_PARTS: ReadonlySet<unknown> = new Set(['image_url', 'input_image', '
 
 type Fields<Name extends string> = Readonly<Record<Name, (ctx: RouteContext) => string | boolean | bigint>>;
 
-function own(object: { readonly [key: string]: Json }, name: string): Json | undefined {
-  return Object.hasOwn(object, name) ? object[name] : undefined;
-}
-
-function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function listOf(ctx: RouteContext, name: string): readonly Json[] {
-  const value = own(ctx.request.json, name);
+  const value = memberOf(ctx.request.json, name);
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
@@ -32,8 +24,10 @@ function header(ctx: RouteContext, name: string): string {
 }
 
 function hasImages(ctx: RouteContext): boolean {
-  const contents = listOf(ctx, 'messages').flatMap((message) => (isObject(message) ? own(message, 'content') : []));
-  return contents.some((part) => isObject(part) && IMAGE_PARTS.has(own(part, 'type')));
+  const contents = listOf(ctx, 'messages').flatMap((message) =>
+    isObject(message) ? memberOf(message, 'content') : [],
+  );
+  return contents.some((part) => isObject(part) && IMAGE_PARTS.has(memberOf(part, 'type')));
 }
 
 /** All text of the last message; of other endpoints the last text. */
@@ -59,7 +53,7 @@ const REQUEST: Fields<RequestField> = {
   n: (ctx) => BigInt(ctx.request.n),
   max_tokens: (ctx) => BigInt(ctx.request.maxOutputTokens ?? -1),
   user: (ctx) => {
-    const user = own(ctx.request.json, 'user');
+    const user = memberOf(ctx.request.json, 'user');
     return typeof user === 'string' ? user : '';
   },
   path: (ctx) => ctx.head.path.split('?', 1)[0] ?? '',

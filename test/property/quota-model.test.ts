@@ -184,14 +184,15 @@ function expect(model: Model, one: Step): string | boolean {
   const tokens = BigInt(one.amount) * BigInt(SCALE);
   switch (one.kind) {
     case 'admit': {
-      if (known !== undefined && known.state !== 'settled') return known.answer;
+      // Settled without ever having been asked for; any other answer is remembered, and saying it again moves nothing.
+      const unasked = known?.state === 'settled' && known.answer === 'held' && known.charges.length === 0;
+      if (known !== undefined && !unasked) return known.answer;
       const wanted = takes(tokens, tokens * 2n);
       const full = (of: LimitLine, i: number): boolean => model.sum(i) + wanted[i]! > BigInt(of.limit);
       // A place that is missing may be one that a lease left taken.
       if (LINES.some((of, i) => kindOf(i) === 'concurrent' && full(of, i))) model.expire();
       const fits = !LINES.some(full);
-      if (known !== undefined)
-        return known.answer === 'held' && known.charges.length === 0 ? (fits ? 'held' : 'denied') : known.answer;
+      if (unasked) return fits ? 'held' : 'denied';
       const charges = fits ? wanted.map((amount, i) => model.charge(i, amount)) : [];
       const answer = fits ? 'held' : 'denied';
       const leaseEnds = model.now + LEASE;

@@ -5,6 +5,7 @@
 export const rooms = {
   core: [],
   lib: [],
+  routing: ['core', 'lib'],
   extproc: ['core', 'lib'],
   stations: ['core', 'lib'],
   dialects: ['core', 'lib'],

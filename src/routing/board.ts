@@ -1,0 +1,99 @@
+import type { Lease } from './lease.ts';
+import { LiveTarget } from './live-target.ts';
+import { Pace } from './pace.ts';
+import type { Ask, Outcome, Target } from './target.ts';
+
+export interface BoardOptions {
+  /** What nobody used for so long, and where nothing runs, is forgotten, milliseconds. */
+  readonly forgetMs?: number;
+}
+
+/** A try that was begun; its outcome goes to `end`. */
+export interface Began {
+  readonly live: LiveTarget;
+  readonly lease: Lease;
+}
+
+/** What other replicas run, by incarnation. */
+export type Load = ReadonlyMap<string, number>;
+
+/**
+ * What runs where and how it goes, by incarnation of target. All times are milliseconds of one monotonic clock; pick and
+ * count are one synchronous step, so a burst is spread by what it has itself just done.
+ */
+export class Board {
+  readonly #live = new Map<string, LiveTarget>();
+  readonly #paces = new Map<string, Pace>();
+  readonly #replicas = new Map<string, number>();
+  readonly #forgetMs: number;
+
+  constructor({ forgetMs = 600_000 }: BoardOptions = {}) {
+    this.#forgetMs = forgetMs;
+  }
+
+  /** What is known of a target; a new incarnation begins with nothing but its prior. */
+  of(target: Target): LiveTarget {
+    const known = this.#live.get(target.incarnation);
+    if (known !== undefined) {
+      known.target = target;
+      return known;
+    }
+    const made = new LiveTarget(target, this.#paceOf(target.group));
+    this.#live.set(target.incarnation, made);
+    return made;
+  }
+
+  /** A try begins. `expiresAt`: when it counts as forgotten; later than any timeout that may end it. */
+  begin(target: Target, ask: Pick<Ask, 'promptTokens' | 'kind'>, now: number, expiresAt: number): Began {
+    const live = this.of(target);
+    return { live, lease: live.begin({ startedAt: now, promptTokens: ask.promptTokens, kind: ask.kind, expiresAt }) };
+  }
+
+  firstToken({ live, lease }: Began, now: number): void {
+    live.firstToken(lease, now);
+  }
+
+  end({ live, lease }: Began, outcome: Outcome, now: number): void {
+    live.end(lease, outcome, now);
+  }
+
+  /** Our own load, for other replicas. */
+  load(): Load {
+    const running = new Map<string, number>();
+    for (const [incarnation, live] of this.#live) if (live.ownRunning > 0) running.set(incarnation, live.ownRunning);
+    return running;
+  }
+
+  /** What a replica runs; counts until `until`, or until it says something new. */
+  heed(replica: string, load: Load, until: number): void {
+    this.#replicas.set(replica, until);
+    for (const [incarnation, live] of this.#live) {
+      const running = load.get(incarnation) ?? 0;
+      if (running > 0) live.elsewhere.set(replica, { running });
+      else live.elsewhere.delete(replica);
+    }
+  }
+
+  /** Lets go of forgotten tries, silent replicas and unused targets. Returns how many tries nobody had ended. */
+  sweep(now: number): number {
+    for (const [replica, until] of this.#replicas) {
+      if (until > now) continue;
+      this.#replicas.delete(replica);
+      for (const live of this.#live.values()) live.elsewhere.delete(replica);
+    }
+    let forgotten = 0;
+    for (const [incarnation, live] of this.#live) {
+      forgotten += live.sweep(now);
+      if (live.running > 0 || now - live.usedAt < this.#forgetMs) continue;
+      live.retire();
+      this.#live.delete(incarnation);
+    }
+    return forgotten;
+  }
+
+  #paceOf(group: string): Pace {
+    const known = this.#paces.get(group) ?? new Pace();
+    this.#paces.set(group, known);
+    return known;
+  }
+}

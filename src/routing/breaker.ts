@@ -1,0 +1,207 @@
+import { SecondCounts } from '../lib/decay/second-counts.ts';
+import { wilsonLower } from './wilson.ts';
+
+/** When a breaker opens and how it closes. Times are milliseconds. */
+export interface BreakerPolicy {
+  readonly soft: {
+    readonly windowMs: number;
+    /** Opens above this share of errors, when it is believable. */
+    readonly errorRate: number;
+    /** Opens above this share of answers slower than the limit of their signal: 0.05 is a P95 above it. */
+    readonly slowRate: number;
+    /** Fewer tries in the window say nothing. */
+    readonly minimum: number;
+    /** So many errors one after another open it, however few tries there were. */
+    readonly inARow: number;
+    /** While open, this share of the requests goes there all the same, and one each `probeEveryMs` at least. */
+    readonly probeShare: number;
+    readonly probeEveryMs: number;
+  };
+  readonly hard: {
+    readonly windowMs: number;
+    readonly errorRate: number;
+    readonly errors: number;
+    /** Nothing goes there for so long. */
+    readonly openMs: number;
+  };
+  /** Probes in a row that must go well before it recovers. */
+  readonly goodProbes: number;
+  /** Shares of the traffic on the way back, each for `stepMs`. */
+  readonly steps: readonly number[];
+  readonly stepMs: number;
+}
+
+export const DEFAULT_BREAKER: BreakerPolicy = {
+  soft: {
+    windowMs: 30_000,
+    errorRate: 0.1,
+    slowRate: 0.05,
+    minimum: 20,
+    inARow: 5,
+    probeShare: 0.05,
+    probeEveryMs: 10_000,
+  },
+  hard: { windowMs: 60_000, errorRate: 0.5, errors: 10, openMs: 60_000 },
+  goodProbes: 3,
+  steps: [0.05, 0.25, 0.5],
+  stepMs: 4000,
+};
+
+export type BreakerState = 'closed' | 'soft' | 'hard' | 'recovering';
+
+/** What a try says to a breaker. Refusals for lack of room and the client's own faults say nothing: they are not passed on. */
+export type BreakerSign = 'good' | 'slow' | 'error';
+
+const GOOD = 0;
+const SLOW = 1;
+const ERROR = 2;
+const KIND = { good: GOOD, slow: SLOW, error: ERROR } as const;
+const KEPT_SECONDS = 60;
+/** A look at the last seconds only finds a sudden fault early, if there is hardly a doubt. */
+const SUDDEN_SECONDS = 5;
+const DOUBT = 1.96;
+const HARDLY_A_DOUBT = 3.3;
+/** While probes go well, the next one need not wait. */
+const NEXT_PROBE_MS = 1000;
+
+/** Breaker of one target and one kind of work. Times are milliseconds of one monotonic clock. */
+export class Breaker {
+  readonly #policy: BreakerPolicy;
+  readonly #onChange: (state: BreakerState, reason: string) => void;
+  readonly #counts = new SecondCounts(KEPT_SECONDS, 3);
+  #state: BreakerState = 'closed';
+  /** When the state, or the step of the recovery, began. */
+  #since = 0;
+  #step = 0;
+  #row = 0;
+  #goodRow = 0;
+  #probedAt = -Infinity;
+
+  constructor(policy: BreakerPolicy, onChange: (state: BreakerState, reason: string) => void = () => {}) {
+    this.#policy = policy;
+    this.#onChange = onChange;
+  }
+
+  /** The state at `now`. */
+  state(now: number): BreakerState {
+    const { hard, stepMs, steps } = this.#policy;
+    if (this.#state === 'hard' && now - this.#since >= hard.openMs) this.#enter('soft', 'its rest is over', now);
+    while (this.#state === 'recovering' && now - this.#since >= stepMs) {
+      this.#since += stepMs;
+      this.#step += 1;
+      if (this.#step >= steps.length) this.#enter('closed', 'it answers again', now);
+    }
+    return this.#state;
+  }
+
+  /** The share of its usual traffic that it may get, 0..1. */
+  share(now: number): number {
+    const state = this.state(now);
+    switch (state) {
+      case 'closed':
+        return 1;
+      case 'soft':
+        return this.#policy.soft.probeShare;
+      case 'recovering':
+        return this.#policy.steps[this.#step] ?? 1;
+      case 'hard':
+        return 0;
+      default:
+        return state satisfies never;
+    }
+  }
+
+  /** Is it time to ask it whatever its share says? */
+  probeIsDue(now: number): boolean {
+    const { probeEveryMs } = this.#policy.soft;
+    const every = this.#goodRow > 0 ? Math.min(NEXT_PROBE_MS, probeEveryMs) : probeEveryMs;
+    return this.state(now) === 'soft' && now - Math.max(this.#probedAt, this.#since) >= every;
+  }
+
+  /** A request goes there now. */
+  picked(now: number): void {
+    if (this.#state === 'soft') this.#probedAt = now;
+  }
+
+  note(sign: BreakerSign, now: number): void {
+    const state = this.state(now);
+    this.#counts.add(KIND[sign], now);
+    this.#row = sign === 'error' ? this.#row + 1 : 0;
+    this.#goodRow = sign === 'good' ? this.#goodRow + 1 : 0;
+    switch (state) {
+      case 'closed':
+        this.#whileClosed(sign, now);
+        break;
+      case 'soft':
+        this.#whileSoft(sign, now);
+        break;
+      case 'recovering':
+        if (sign !== 'good' && (this.#row >= 2 || this.#isBad(this.#sinceStep(now), now) !== null))
+          this.#enter('soft', 'it failed again', now);
+        break;
+      case 'hard':
+        break;
+      default:
+        state satisfies never;
+    }
+  }
+
+  /** Another replica opened its breaker: what it saw holds here as well. */
+  adopt(state: 'soft' | 'hard', now: number): void {
+    const isWorse = this.state(now) === 'closed' || this.#state === 'recovering' || state === 'hard';
+    if (isWorse && this.#state !== state) this.#enter(state, 'another replica opened it', now);
+  }
+
+  #whileClosed(sign: BreakerSign, now: number): void {
+    if (sign === 'good') return;
+    if (sign === 'error' && this.#isHard(now)) return this.#enter('hard', 'most requests failed', now);
+    if (this.#row >= this.#policy.soft.inARow) return this.#enter('soft', `${this.#row} errors one after another`, now);
+    const { windowMs } = this.#policy.soft;
+    const why = this.#isBad(windowMs / 1000, now) ?? this.#isBad(SUDDEN_SECONDS, now, HARDLY_A_DOUBT);
+    if (why !== null) this.#enter('soft', why, now);
+  }
+
+  #whileSoft(sign: BreakerSign, now: number): void {
+    if (sign === 'error' && this.#isHard(now)) return this.#enter('hard', 'most requests failed', now);
+    if (this.#goodRow >= this.#policy.goodProbes) this.#enter('recovering', 'probes went well', now);
+  }
+
+  #isHard(now: number): boolean {
+    const { windowMs, errorRate, errors } = this.#policy.hard;
+    const { total, error } = this.#read(windowMs / 1000, now);
+    return error > errors && error > errorRate * total;
+  }
+
+  /** Why the last seconds are bad enough, or null. */
+  #isBad(seconds: number, now: number, doubt = DOUBT): string | null {
+    const { minimum, errorRate, slowRate } = this.#policy.soft;
+    const { total, error, slow } = this.#read(seconds, now);
+    if (total < minimum) return null;
+    const whole = Math.max(1, Math.round(seconds));
+    if (wilsonLower(error, total, doubt) > errorRate) return `${error} of ${total} failed in ${whole} s`;
+    if (wilsonLower(slow, total, doubt) > slowRate) return `${slow} of ${total} were too slow in ${whole} s`;
+    return null;
+  }
+
+  #sinceStep(now: number): number {
+    return Math.max(1, Math.ceil((now - this.#since) / 1000));
+  }
+
+  #read(seconds: number, now: number): { readonly total: number; readonly error: number; readonly slow: number } {
+    const sum = (kind: number): number => this.#counts.sum(kind, Math.round(seconds), now);
+    const [good, slow, error] = [sum(GOOD), sum(SLOW), sum(ERROR)];
+    return { total: good + slow + error, error, slow };
+  }
+
+  #enter(state: BreakerState, reason: string, now: number): void {
+    this.#state = state;
+    this.#since = now;
+    this.#step = 0;
+    this.#goodRow = 0;
+    this.#row = 0;
+    if (state === 'recovering') this.#probedAt = -Infinity;
+    // What opened it must not open it again once it has been paid for.
+    if (state === 'closed' || state === 'recovering') this.#counts.clear();
+    this.#onChange(state, reason);
+  }
+}

@@ -1,0 +1,77 @@
+import { Breaker, type BreakerPolicy, type BreakerSign, type BreakerState, DEFAULT_BREAKER } from './breaker.ts';
+import type { Random } from './order.ts';
+import type { Target } from './target.ts';
+
+export interface BreakerChange {
+  readonly incarnation: string;
+  readonly id: string;
+  readonly kind: string;
+  readonly state: BreakerState;
+  readonly reason: string;
+}
+
+export interface BreakersOptions {
+  readonly policy?: BreakerPolicy;
+  readonly onChange?: (change: BreakerChange) => void;
+}
+
+/** `open` as usual, `probe`: a look is due, `spare`: only if nobody else is left, `shut`: not at all. */
+export type Gate = 'open' | 'probe' | 'spare' | 'shut';
+
+/** The breakers of all targets, one for each kind of work. */
+export class Breakers {
+  readonly #options: BreakersOptions;
+  readonly #byTarget = new Map<string, Map<string, Breaker>>();
+
+  constructor(options: BreakersOptions = {}) {
+    this.#options = options;
+  }
+
+  /** May a request of that kind go there? By chance, where only a share may. */
+  gate(target: Target, kind: string, now: number, random: Random): Gate {
+    const breaker = this.#byTarget.get(target.incarnation)?.get(kind);
+    if (breaker === undefined) return 'open';
+    const share = breaker.share(now);
+    if (share >= 1) return 'open';
+    if (breaker.probeIsDue(now)) return 'probe';
+    if (random() >= share) return share > 0 ? 'spare' : 'shut';
+    return breaker.state(now) === 'soft' ? 'probe' : 'open';
+  }
+
+  /** A request goes there. */
+  picked(target: Target, kind: string, now: number): void {
+    this.#byTarget.get(target.incarnation)?.get(kind)?.picked(now);
+  }
+
+  note(target: Target, kind: string, sign: BreakerSign, now: number): void {
+    this.of(target, kind).note(sign, now);
+  }
+
+  of(target: Target, kind: string): Breaker {
+    const kinds = this.#byTarget.get(target.incarnation) ?? new Map<string, Breaker>();
+    this.#byTarget.set(target.incarnation, kinds);
+    const known = kinds.get(kind);
+    if (known !== undefined) return known;
+    const { policy = DEFAULT_BREAKER, onChange } = this.#options;
+    const { incarnation, id } = target;
+    const made = new Breaker(policy, (state, reason) => onChange?.({ incarnation, id, kind, state, reason }));
+    kinds.set(kind, made);
+    return made;
+  }
+
+  /** Breakers that are not closed. */
+  *opened(
+    now: number,
+  ): Generator<{ readonly incarnation: string; readonly kind: string; readonly state: BreakerState }> {
+    for (const [incarnation, kinds] of this.#byTarget)
+      for (const [kind, breaker] of kinds) {
+        const state = breaker.state(now);
+        if (state !== 'closed') yield { incarnation, kind, state };
+      }
+  }
+
+  /** Forgets the breakers of incarnations that are gone. */
+  keep(isThere: (incarnation: string) => boolean): void {
+    for (const incarnation of this.#byTarget.keys()) if (!isThere(incarnation)) this.#byTarget.delete(incarnation);
+  }
+}

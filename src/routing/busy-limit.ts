@@ -1,0 +1,53 @@
+/** Share of what ran that is allowed after a 429. */
+const SHRINK = 0.75;
+/** How long after a 429 further ones say nothing new, milliseconds: they were sent before the first came back. */
+const ONE_LESSON_MS = 1000;
+/** One more request at once for each of this many that went well at the limit. */
+const GROW_AFTER = 10;
+
+/**
+ * How many requests at once a target takes, learned from its 429s: fewer at once after one, a little more again while all
+ * goes well.
+ */
+export class BusyLimit {
+  readonly #capacity: () => number | null;
+  #limit: number | null = null;
+  #good = 0;
+  #learnedAt = -Infinity;
+  #restUntil = -Infinity;
+
+  /** @param capacity - What it is good for when it does not complain; null = not known. */
+  constructor(capacity: () => number | null) {
+    this.#capacity = capacity;
+  }
+
+  /** Requests at once; null = no limit is known. */
+  get limit(): number | null {
+    return this.#limit ?? this.#capacity();
+  }
+
+  /** When it wants to be asked again, in the milliseconds of `now`; in the past = it does not mind. */
+  get restUntil(): number {
+    return this.#restUntil;
+  }
+
+  /** A 429 came while `running` requests ran, that one included. */
+  refused(running: number, retryAfterMs: number | null, now: number): void {
+    if (retryAfterMs !== null) this.#restUntil = Math.max(this.#restUntil, now + retryAfterMs);
+    if (now - this.#learnedAt < ONE_LESSON_MS) return;
+    this.#learnedAt = now;
+    this.#good = 0;
+    this.#limit = Math.max(1, Math.floor(Math.min(running - 1, this.#limit ?? Infinity) * SHRINK));
+  }
+
+  /** An answer went well while `running` requests ran, that one included. */
+  served(running: number): void {
+    if (this.#limit === null || running < this.#limit) return;
+    this.#good += 1;
+    if (this.#good < GROW_AFTER) return;
+    this.#good = 0;
+    this.#limit += 1;
+    const capacity = this.#capacity();
+    if (capacity !== null && this.#limit >= capacity) this.#limit = null;
+  }
+}

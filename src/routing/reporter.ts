@@ -1,0 +1,59 @@
+import type { Began, Board } from './board.ts';
+import type { Breakers } from './breakers.ts';
+import type { Ask, Outcome, Target } from './target.ts';
+
+/** Which time of an answer is judged for a kind of work, and how long it may be, milliseconds; null = it is not judged. */
+export interface SlowRule {
+  readonly signal: 'first_token' | 'total';
+  readonly limitMs: number;
+}
+
+export interface ReporterOptions {
+  readonly board: Board;
+  readonly breakers: Breakers;
+  readonly slow: (target: Target, kind: string) => SlowRule | null;
+}
+
+/** Takes the course of tries to where decisions look for it. Times are milliseconds of one monotonic clock. */
+export class Reporter {
+  readonly #board: Board;
+  readonly #breakers: Breakers;
+  readonly #slow: ReporterOptions['slow'];
+
+  constructor({ board, breakers, slow }: ReporterOptions) {
+    this.#board = board;
+    this.#breakers = breakers;
+    this.#slow = slow;
+  }
+
+  /** A try begins; in the same synchronous step as the decision, so that the next decision sees it. */
+  begin(target: Target, ask: Pick<Ask, 'promptTokens' | 'kind'>, now: number, expiresAt: number): Began {
+    this.#breakers.picked(target, ask.kind, now);
+    return this.#board.begin(target, ask, now, expiresAt);
+  }
+
+  /** The first piece of the answer that means something. */
+  firstToken(began: Began, now: number): void {
+    const { lease, live } = began;
+    if (lease.isOver || lease.firstAt !== null) return;
+    this.#board.firstToken(began, now);
+    const rule = this.#slow(live.target, lease.kind);
+    if (rule?.signal === 'first_token') this.#judge(began, now - lease.startedAt > rule.limitMs, now);
+  }
+
+  end(began: Began, outcome: Outcome, now: number): void {
+    const { lease, live } = began;
+    if (lease.isOver) return;
+    this.#board.end(began, outcome, now);
+    if (outcome.kind === 'failed') this.#breakers.note(live.target, lease.kind, 'error', now);
+    if (outcome.kind !== 'served') return;
+    const rule = this.#slow(live.target, lease.kind);
+    // Judged at its first token already.
+    if (rule?.signal === 'first_token' && lease.firstAt !== null) return;
+    this.#judge(began, rule !== null && now - lease.startedAt > rule.limitMs, now);
+  }
+
+  #judge({ live, lease }: Began, isSlow: boolean, now: number): void {
+    this.#breakers.note(live.target, lease.kind, isSlow ? 'slow' : 'good', now);
+  }
+}

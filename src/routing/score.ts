@@ -1,0 +1,107 @@
+import { costOf, estimate, type Estimate } from './estimate.ts';
+import type { LiveTarget } from './live-target.ts';
+import type { ScorePolicy } from './policy.ts';
+import type { Ask } from './target.ts';
+
+/** Requests at once that a target of unknown capacity is taken for good for. */
+const USUAL_CAPACITY = 32;
+/** What is not known is neither good nor bad. */
+const NEUTRAL = 0.5;
+/** Keeps a product of factors from ending at 0. */
+const OFFSET = 0.001;
+
+/** The parts of a score, each 0..1, 1 is best. */
+export interface Terms {
+  readonly cost: number;
+  readonly latency: number;
+  readonly quality: number;
+}
+
+/** What is known of a candidate at the moment of a decision. */
+export interface Looked {
+  readonly live: LiveTarget;
+  readonly estimate: Estimate;
+  /** Micro-units. */
+  readonly cost: number;
+  readonly health: number;
+  readonly running: number;
+  /** How full it is, in parts of what it can do in its present health; 1 = full. */
+  readonly load: number;
+}
+
+/** A candidate with its score. */
+export interface Scored extends Looked {
+  readonly terms: Terms;
+  /** Without load, 0..1 and a little. */
+  readonly utility: number;
+  /** What decides: utility less load. */
+  readonly value: number;
+}
+
+/** Another utility than the weighted sum; null = the rule failed, the sum holds. */
+export type Adjust = (looked: Looked, terms: Terms, utility: number) => number | null;
+
+/** Looks at a target once, for one decision. */
+export function look(live: LiveTarget, ask: Ask, now: number): Looked {
+  const { target } = live;
+  const health = live.health(now);
+  const capacity = live.busy.limit ?? target.capacity ?? USUAL_CAPACITY;
+  const { running } = live;
+  return {
+    live,
+    estimate: estimate(live, ask, now),
+    cost: costOf(target, ask),
+    health,
+    running,
+    load: (running + 1) / (capacity * health),
+  };
+}
+
+/** Scores candidates against one another. */
+export function score(
+  candidates: readonly Looked[],
+  policy: ScorePolicy,
+  adjust: Adjust | null = null,
+): readonly Scored[] {
+  const { weights, load } = policy;
+  const sum = weights.cost + weights.latency + weights.quality;
+  const costTerm = sum === 0 ? () => NEUTRAL : termOf(candidates, (one) => one.cost, policy.costCeiling);
+  const latencyTerm = sum === 0 ? () => NEUTRAL : termOf(candidates, (one) => one.estimate.totalMs, policy.latencyMs);
+  return candidates.map((one) => {
+    const terms: Terms = { cost: costTerm(one), latency: latencyTerm(one), quality: one.live.target.quality };
+    const weighted =
+      sum === 0
+        ? 0
+        : (weights.cost * terms.cost + weights.latency * terms.latency + weights.quality * terms.quality) / sum;
+    const adjusted = adjust?.(one, terms, weighted + OFFSET) ?? weighted + OFFSET;
+    const utility = Number.isFinite(adjusted) ? adjusted : weighted + OFFSET;
+    return { ...one, terms, utility, value: utility - load * one.load };
+  });
+}
+
+/** A smaller figure is better: on a scale of its own up to `ceiling`, or between the smallest and the largest. */
+function termOf(
+  candidates: readonly Looked[],
+  figure: (one: Looked) => number | null,
+  ceiling: number | null,
+): (one: Looked) => number {
+  if (ceiling !== null)
+    return (one) => {
+      const value = figure(one);
+      return value === null ? NEUTRAL : Math.min(1, Math.max(0, 1 - value / ceiling));
+    };
+  let least = Infinity;
+  let most = -Infinity;
+  for (const one of candidates) {
+    const value = figure(one);
+    if (value === null) continue;
+    least = Math.min(least, value);
+    most = Math.max(most, value);
+  }
+  // All alike, or as good as: a difference of a thousandth is no reason.
+  if (!(most - least > 1e-3 * most)) return () => NEUTRAL;
+  return (one) => {
+    const value = figure(one);
+    return value === null ? NEUTRAL : (most - value) / (most - least);
+  };
+}

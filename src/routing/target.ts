@@ -1,0 +1,47 @@
+/** What can serve a request: a deployment behind its cluster, or one endpoint of a pool. */
+export interface Target {
+  /** As people know it: `model@backend`. */
+  readonly id: string;
+  /** Changes when another server stands behind the id: load and health belong to this. */
+  readonly incarnation: string;
+  /** Targets that do the same work; their paces are held against each other. */
+  readonly group: string;
+  /** What fails together: a backend, a host. */
+  readonly domain: string;
+  /** Share among equals, above 0. */
+  readonly weight: number;
+  /** Requests at once that it is good for; null = not known. */
+  readonly capacity: number | null;
+  readonly price: {
+    /** Micro-units for a million tokens. */
+    readonly prompt: number;
+    readonly completion: number;
+    readonly currency: string;
+  };
+  /** 0..1, for the class of the request. */
+  readonly quality: number;
+  /** What is believed before anything was seen, milliseconds; null = nothing. */
+  readonly prior: { readonly firstTokenMs: number | null; readonly tokenMs: number | null };
+}
+
+/** What a decision needs to know of a request. */
+export interface Ask {
+  readonly promptTokens: number;
+  /** Tokens that the answer will probably have. */
+  readonly outputTokens: number;
+  /** The longest time that is any use, first to last byte, milliseconds; null = no limit. */
+  readonly latencyLimitMs: number | null;
+  /** Kind of work, for breakers: `chat.stream`, `embeddings`. */
+  readonly kind: string;
+}
+
+/** How one try at a target ended, as far as the target is to blame or to praise for it. */
+export type Outcome =
+  /** Answered to the end with so many tokens. */
+  | { readonly kind: 'served'; readonly tokens: number }
+  /** Its own fault: no connection, 5xx, a broken or senseless answer, silence. */
+  | { readonly kind: 'failed' }
+  /** Full: 429. It asks to be left alone for so long; null = it does not say. */
+  | { readonly kind: 'busy'; readonly retryAfterMs: number | null }
+  /** The client's doing: it left, or asked for what cannot be. */
+  | { readonly kind: 'neutral' };

@@ -1,0 +1,82 @@
+import { Board } from './board.ts';
+import { Breakers } from './breakers.ts';
+import { decide, type Plan } from './decide.ts';
+import { LEAST_LOADED, type ScorePolicy } from './policy.ts';
+import { Reporter } from './reporter.ts';
+import type { Adjust } from './score.ts';
+import type { Ask, Target } from './target.ts';
+
+/** A target with nothing special about it. */
+export function target(id: string, changes: Partial<Target> = {}): Target {
+  return {
+    id,
+    incarnation: id,
+    group: 'group',
+    domain: id,
+    weight: 1,
+    capacity: 32,
+    price: { prompt: 0, completion: 0, currency: 'USD' },
+    quality: 0.5,
+    prior: { firstTokenMs: 200, tokenMs: 20 },
+    ...changes,
+  };
+}
+
+export const ASK: Ask = { promptTokens: 100, outputTokens: 100, latencyLimitMs: null, kind: 'chat' };
+
+/** Small numbers that repeat: xorshift32. */
+export function randomOf(seed: number): () => number {
+  let state = Math.imul(seed | 0, 2_654_435_761) ^ 0x5bd1e995 || 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+}
+
+export const SCORED: ScorePolicy = {
+  ...LEAST_LOADED,
+  weights: { cost: 1, latency: 1, quality: 1 },
+  load: 0.2,
+  spread: { kind: 'near', near: 0.02 },
+};
+
+/** A board, its breakers and a reporter, with shortcuts. */
+export function rig({ seed = 1, slowMs = null as number | null } = {}) {
+  const board = new Board();
+  const breakers = new Breakers();
+  const random = randomOf(seed);
+  const reporter = new Reporter({
+    board,
+    breakers,
+    slow: () => (slowMs === null ? null : { signal: 'first_token', limitMs: slowMs }),
+  });
+  return {
+    board,
+    breakers,
+    random,
+    reporter,
+    decide(
+      targets: readonly Target[],
+      now: number,
+      changes: { ask?: Partial<Ask>; policy?: ScorePolicy; adjust?: Adjust } = {},
+    ): Plan {
+      const { ask = {}, policy = LEAST_LOADED, adjust = null } = changes;
+      return decide({ ask: { ...ASK, ...ask }, targets, policy, adjust, now }, { board, breakers, random });
+    },
+    begin: (to: Target, now: number, expiresAt = now + 60_000) => reporter.begin(to, ASK, now, expiresAt),
+    /** One whole answer. */
+    serve(to: Target, now: number, firstMs = 200, tokenMs = 20, tokens = 100): void {
+      const began = reporter.begin(to, ASK, now, now + 600_000);
+      reporter.firstToken(began, now + firstMs);
+      reporter.end(began, { kind: 'served', tokens }, now + firstMs + tokenMs * (tokens - 1));
+    },
+    fail(to: Target, now: number): void {
+      reporter.end(reporter.begin(to, ASK, now, now + 1000), { kind: 'failed' }, now + 1);
+    },
+  };
+}
+
+/** Ids in order. */
+export const ids = ({ order }: Plan): string => order.map(({ live }) => live.target.id).join(' ');

@@ -53,8 +53,10 @@ test('after a minute of peace a burst of errors opens it within seconds', () => 
 
 test('one error on an idle target opens nothing', () => {
   const breaker = new Breaker(DEFAULT_BREAKER);
-  for (let minute = 0; minute < 60; minute += 1)
-    (breaker.note('error', minute * 60_000), breaker.note('good', minute * 60_000 + 1));
+  for (let minute = 0; minute < 60; minute += 1) {
+    breaker.note('error', minute * 60_000);
+    breaker.note('good', minute * 60_000 + 1);
+  }
   assert.equal(breaker.state(3_600_000), 'closed');
 });
 

@@ -119,7 +119,11 @@ function setCommand(terminal: Terminal): Command {
     .addOption(new Option('--period <period>', 'for which time; default: month').choices(['day', 'month']))
     .option('--amount <amount>', 'how much, in units of the currency: 250 or 12.50', parseAmount)
     .option('--currency <code>', 'default: USD')
-    .option('--alerts <list>', 'percentages at which to raise an alert, comma-separated; default: 70,90,100', parseAlerts)
+    .option(
+      '--alerts <list>',
+      'percentages at which to raise an alert, comma-separated; default: 70,90,100',
+      parseAlerts,
+    )
     .option('--id <id>', 'change this one; default: the one of that tenant, line and period')
     .action(async (tenant: string, flags: SetFlags) => {
       const client = openAdmin(flags, terminal);

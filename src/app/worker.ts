@@ -124,16 +124,12 @@ async function assemble(
   const stopSweeper = startSweeper(stores.quota, log, metrics);
 
   return {
-    async report() {
-      return {
-        worker: index,
-        ready: stores.state() === 'up' || config.current().routes.some((route) => route.onStoreError === 'allow'),
-        reasons: await reasonsOf({ stores, audit, config }),
-        generation: config.current().generation,
-        requests: gateway.live.size,
-        metrics: await metrics.registry.getMetricsAsJSON(),
-      };
-    },
+    report: async () => ({
+      worker: index,
+      requests: gateway.live.size,
+      metrics: await metrics.registry.getMetricsAsJSON(),
+      ...(await conditionOf({ stores, audit, config })),
+    }),
     async drain(noticeMs) {
       config.close();
       stopSweeper();
@@ -152,18 +148,23 @@ async function assemble(
   };
 }
 
-/** What an operator should know. */
-async function reasonsOf({
+/** May it take requests, by which configuration, and what should an operator know? */
+async function conditionOf({
   stores,
   audit,
   config,
-}: Pick<Parts, 'stores' | 'audit'> & { readonly config: LiveConfig }): Promise<readonly string[]> {
+}: Pick<Parts, 'stores' | 'audit'> & { readonly config: LiveConfig }): Promise<
+  Pick<WorkerReport, 'ready' | 'reasons' | 'generation'>
+> {
   const durability = await stores.durability().catch(() => null);
   const problem = config.problem();
-  return [
+  const { routes, generation } = config.current();
+  const reasons = [
     ...(stores.state() === 'down' ? ['store: down'] : []),
     ...(durability === null ? [] : durability.warnings.map((warning) => `store: ${warning}`)),
     ...(problem === null ? [] : [`config: ${problem}`]),
     ...(audit.state() === 'failing' ? ['audit: cannot be written'] : []),
   ];
+  const ready = stores.state() === 'up' || routes.some((route) => route.onStoreError === 'allow');
+  return { ready, reasons, generation };
 }

@@ -32,7 +32,7 @@ export function createRedisLiveStore({ client, call, prefix }: RedisLiveStoreOpt
       );
     },
     read: async () => {
-      const names = await call(() => client.zrange(workers, 0, -1));
+      const names = await call(() => client.zrange(workers, '0', '-1'));
       if (names.length === 0) return [];
       const texts = await call(() => client.mget(names.map(keyOf)));
       return texts.flatMap((text) => (text === null ? [] : readState(text)));

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../core/ports/telemetry.ts';
+import { createLiveFigures } from '../control/live/live-figures.ts';
 import { systemClock } from '../core/ports/clock.ts';
 import { createExtProcServer } from '../extproc/server.ts';
 import type { Stores } from '../store/stores.ts';
@@ -18,6 +19,7 @@ import { openAudit, type OpenedAudit } from './open-audit.ts';
 import { openStores } from './open-stores.ts';
 import { serverLimits } from './server-limits.ts';
 import { startSweeper } from './sweeper.ts';
+import { tellLive } from './tell-live.ts';
 import type { WorkerReport } from './worker-messages.ts';
 
 export interface WorkerOptions {
@@ -70,6 +72,7 @@ async function assemble(
 ): Promise<Worker> {
   const { server: settings } = loaded.snapshot;
   const config = createLiveConfig(loaded, log, metrics);
+  const figures = createLiveFigures({ clock: systemClock });
   const operators = followOperators({ config: config.current, stores, log, metrics });
   const gateway = createGateway({
     config: config.current,
@@ -82,6 +85,7 @@ async function assemble(
     workers: settings.workers,
     log,
     metrics,
+    figures,
     clock: systemClock,
     mayWatchBody: bodyWatch(systemClock),
     audit,
@@ -115,20 +119,17 @@ async function assemble(
   await neighbours.start();
   const admin =
     index === 0 ? await openAdmin({ config: config.current, gateway, stores, operators, audit, log }) : null;
+  const told = tellLive({ figures, store: stores.live, worker: index, running: () => gateway.live.size });
   config.follow(gateway.prefetch);
   const stopSweeper = startSweeper(stores.quota, log, metrics);
 
   return {
-    async report() {
-      return {
-        worker: index,
-        ready: stores.state() === 'up' || config.current().routes.some((route) => route.onStoreError === 'allow'),
-        reasons: await reasonsOf({ stores, audit, config }),
-        generation: config.current().generation,
-        requests: gateway.live.size,
-        metrics: await metrics.registry.getMetricsAsJSON(),
-      };
-    },
+    report: async () => ({
+      worker: index,
+      requests: gateway.live.size,
+      metrics: await metrics.registry.getMetricsAsJSON(),
+      ...(await conditionOf({ stores, audit, config })),
+    }),
     async drain(noticeMs) {
       config.close();
       stopSweeper();
@@ -137,6 +138,7 @@ async function assemble(
       gateway.live.endAll();
       await Promise.race([gateway.live.finished(), sleep(FLUSH_MS, undefined, { ref: false })]);
       await stores.flush(FLUSH_MS);
+      await told.close();
       await neighbours.close();
       await operators.close();
       await audit.close();
@@ -146,18 +148,23 @@ async function assemble(
   };
 }
 
-/** What an operator should know. */
-async function reasonsOf({
+/** May it take requests, by which configuration, and what should an operator know? */
+async function conditionOf({
   stores,
   audit,
   config,
-}: Pick<Parts, 'stores' | 'audit'> & { readonly config: LiveConfig }): Promise<readonly string[]> {
+}: Pick<Parts, 'stores' | 'audit'> & { readonly config: LiveConfig }): Promise<
+  Pick<WorkerReport, 'ready' | 'reasons' | 'generation'>
+> {
   const durability = await stores.durability().catch(() => null);
   const problem = config.problem();
-  return [
+  const { routes, generation } = config.current();
+  const reasons = [
     ...(stores.state() === 'down' ? ['store: down'] : []),
     ...(durability === null ? [] : durability.warnings.map((warning) => `store: ${warning}`)),
     ...(problem === null ? [] : [`config: ${problem}`]),
     ...(audit.state() === 'failing' ? ['audit: cannot be written'] : []),
   ];
+  const ready = stores.state() === 'up' || routes.some((route) => route.onStoreError === 'allow');
+  return { ready, reasons, generation };
 }

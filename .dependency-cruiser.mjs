@@ -7,7 +7,7 @@ export const rooms = {
   lib: [],
   routing: ['core', 'lib'],
   extproc: ['core', 'lib'],
-  stations: ['core', 'lib'],
+  stations: ['core', 'lib', 'routing'],
   dialects: ['core', 'lib'],
   flow: ['core', 'lib', 'stations'],
   store: ['core', 'lib'],
@@ -22,6 +22,7 @@ export const rooms = {
   app: [
     'core',
     'lib',
+    'routing',
     'extproc',
     'stations',
     'dialects',

@@ -5,10 +5,10 @@
 import { Board } from '../../src/routing/board.ts';
 import { Breakers } from '../../src/routing/breakers.ts';
 import { decide } from '../../src/routing/decide.ts';
-import { LEAST_LOADED } from '../../src/routing/policy.ts';
+import { LEAST_LOADED } from '../../src/core/score-policy.ts';
 import type { Target } from '../../src/routing/target.ts';
 
-const ASK = { promptTokens: 800, outputTokens: 200, latencyLimitMs: 30_000, kind: 'chat' };
+const ASK = { promptTokens: 800, outputTokens: 200, latencyLimitMs: 30_000, kind: 'chat', stream: true };
 const SCORED = {
   ...LEAST_LOADED,
   weights: { cost: 0.3, latency: 0.4, quality: 0.3 },
@@ -27,7 +27,7 @@ function targetOf(at: number): Target {
     capacity: 32,
     price: { prompt: 1e5 * (1 + (at % 5)), completion: 3e5, currency: 'USD' },
     quality: (at % 10) / 10,
-    prior: { firstTokenMs: 200, tokenMs: 20 },
+    prior: { firstTokenMs: 200, tokenMs: 20, totalMs: null },
   };
 }
 
@@ -57,7 +57,7 @@ for (const count of [2, 20, 100, 1000]) {
     const cost = micros(
       () => {
         now += 0.3;
-        decide({ ask: ASK, targets, policy, now }, judges);
+        decide({ ask: ASK, targets, rank: 'score', policy, tries: 3, whenAllOpen: 'serve', now }, judges);
       },
       Math.max(20, 20_000 / count),
     );

@@ -33,6 +33,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   insufficient_quota: "A day's or month's amount is used up.",
   budget_exceeded: 'A limit on spending is reached, or the budget is used up and the route says `protect: deny`.',
   deployment_saturated: 'Every candidate has all its slots taken and its queue is full, or the wait was too long.',
+  circuit_breaker_open: 'Every candidate failed too often lately and is given a rest; `retry-after` says for how long.',
   no_candidate: 'No route takes the request, or no backend is healthy.',
   store_unavailable: 'Redis does not answer and the route says `on_store_error: deny`.',
   identity_provider_unavailable:

@@ -1,10 +1,51 @@
 import type { Deployment, Route } from './snapshot.ts';
 
+/**
+ * Why a candidate stands where it does, as `x-route-reason` tells it. The list is closed: `explicit` it was asked for,
+ * `weighted` and `canary` it was drawn, `best_score` and `least_loaded` it was the best, `probe` its breaker wanted a look,
+ * `last_resort` nobody was as he should be, `fallback` others failed or could not.
+ */
+export type CandidateReason =
+  | 'explicit'
+  | 'weighted'
+  | 'canary'
+  | 'best_score'
+  | 'least_loaded'
+  | 'probe'
+  | 'last_resort'
+  | 'fallback';
+
 /** A deployment that may serve a request. */
 export interface Candidate {
   readonly deployment: Deployment;
-  /** Why it stands in the list, from a closed set. */
-  readonly reason: 'explicit' | 'weighted' | 'fallback' | 'canary';
+  readonly reason: CandidateReason;
+}
+
+/** Why a candidate was left out. Closed, too. */
+export type LeftOut = 'circuit_breaker_open' | 'cooling_down' | 'latency_budget';
+
+/** Why others than usual may serve, as `x-fallback-reason` tells it. */
+export type FallbackReason = 'budget_exhausted' | LeftOut;
+
+/** One candidate as it was judged, for traces and the audit. Figures are rounded to three digits. */
+export interface Judged {
+  readonly deployment: string;
+  /** 1 = first; null = left out. */
+  readonly place: number | null;
+  readonly reason: CandidateReason | LeftOut;
+  /** 0..1, 1 is best; null where nothing is scored. */
+  readonly terms: { readonly cost: number; readonly latency: number; readonly quality: number } | null;
+  /** Score before and after load; null where nothing is scored. */
+  readonly utility: number | null;
+  readonly value: number | null;
+  readonly health: number;
+  readonly running: number;
+  readonly load: number;
+  /** How long it would probably take, milliseconds; null = not known. */
+  readonly estimateMs: number | null;
+  /** What it would probably cost, micro-units. */
+  readonly estimateCost: number;
+  readonly weight: number;
 }
 
 /** Which route was taken, why, and who may serve, best first. */
@@ -13,6 +54,8 @@ export interface Decision {
   readonly reason: 'model' | 'match' | 'default';
   readonly candidates: readonly [Candidate, ...Candidate[]];
   readonly cached: boolean;
-  /** Why others than usual may serve, as `x-fallback-reason` tells it; null when it is as usual. */
-  readonly fallbackReason: 'budget_exhausted' | null;
+  /** Null when it is as usual. */
+  readonly fallbackReason: FallbackReason | null;
+  /** Everybody who was looked at. Made when it is read. */
+  readonly judged: () => readonly Judged[];
 }

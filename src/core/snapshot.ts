@@ -1,7 +1,9 @@
+import type { BreakerPolicy } from './breaker-policy.ts';
 import type { CostTier } from './directory.ts';
 import type { HeaderPair } from './http.ts';
 import type { LimitUnit, LimitWindow } from './limit.ts';
 import type { Price } from './money.ts';
+import type { ScorePolicy } from './score-policy.ts';
 
 /**
  * A checked configuration, frozen; one per generation, and one request sees one generation. Times are milliseconds,
@@ -28,6 +30,7 @@ export interface Snapshot {
   readonly limits: Limits;
   readonly timeouts: Timeouts;
   readonly retry: Retry;
+  readonly breakers: BreakerRules;
   readonly filter: Filter;
   readonly responses: Responses;
   readonly ledger: Ledger;
@@ -201,6 +204,7 @@ export type Stage = 'gray' | 'full' | 'retired';
 export interface Model {
   readonly name: string;
   readonly stage: Stage;
+  readonly balance: 'weight' | 'load';
   /** Best first where weights are equal to 0; else shared by weight. Never empty. */
   readonly deployments: readonly Deployment[];
   /** Models to try when all deployments of this one failed. */
@@ -226,9 +230,14 @@ export interface Deployment {
 }
 
 export interface Profile {
-  readonly p95Ms: number;
+  /** Usual times, believed until there are figures; null = not known. */
+  readonly p95Ms: number | null;
+  readonly firstTokenMs: number | null;
+  readonly tokenMs: number | null;
   /** 0..1. */
   readonly quality: number;
+  /** By type of request. */
+  readonly qualityFor: ReadonlyMap<string, number>;
   /** Tokens that prompt and answer may have together; 0 = not known, not checked. */
   readonly context: number;
   /** What the upstream generates when the client sets no bound. */
@@ -262,6 +271,8 @@ export interface Route {
   readonly onStoreError: OnStoreError;
   readonly timeoutMs: number | null;
   readonly protect: Protect;
+  /** Candidates by score; null: by the weights of the candidates. */
+  readonly score: ScorePolicy | null;
 }
 
 /** What happens to requests of a line whose budget is used up: cheaper candidates only, a refusal, or nothing. */
@@ -294,6 +305,16 @@ export interface Retry {
   readonly maxMs: number;
   /** The longest `Retry-After` that is waited for. */
   readonly retryAfterCapMs: number;
+}
+
+/** Breakers of deployments. */
+export interface BreakerRules {
+  readonly enabled: boolean;
+  readonly policy: BreakerPolicy;
+  /** Above which a P95 opens one; null = not judged. */
+  readonly slow: { readonly firstTokenMs: number | null; readonly totalMs: number | null };
+  readonly whenAllOpen: 'serve' | 'refuse';
+  readonly text: string | null;
 }
 
 export interface Filter {

@@ -122,7 +122,7 @@ test('a large prompt may take its time', () => {
       made.reporter.firstToken(began, now + 50 + promptTokens / 8);
       made.reporter.end(began, { kind: 'served', tokens: 1 }, now + 60 + promptTokens / 8);
     }
-  const expected = made.board.of(A).expectedFirst(4000);
+  const expected = made.board.of(A).pace('chat').expected(4000);
   assert.ok(expected !== null && Math.abs(expected - 550) < 30, String(expected));
   made.reporter.begin(C, { ...ASK, promptTokens: 8000 }, 10_000, 1e9);
   assert.equal(made.board.of(C).health(11_000), 1);
@@ -164,4 +164,32 @@ test('429 lowers the limit at once and good answers raise it again', () => {
   // Nineteen at once went well; whether more would, nobody has seen.
   assert.equal(busy.limit, 20);
   assert.equal(board.of(A).errorRate(3000), 0);
+});
+
+test('whole answers are held against others of their length', () => {
+  const made = rig();
+  const ask = { ...ASK, kind: 'whole', stream: false, outputTokens: 1000 };
+  const serve = (to: typeof A, now: number, tokens: number, ms: number): void => {
+    const began = made.reporter.begin(to, ask, now, 1e9);
+    made.reporter.end(began, { kind: 'served', tokens }, now + ms);
+  };
+  for (let now = 0; now < 20_000; now += 100) {
+    const tokens = 10 + (now % 700);
+    for (const each of [A, B]) serve(each, now, tokens, 100 + 20 * tokens);
+    serve(C, now, tokens, (100 + 20 * tokens) * 3);
+  }
+  const end = 20_000 + 45_000;
+  assert.equal(made.board.of(A).health(end), 1);
+  assert.ok(made.board.of(C).health(end) < 0.4);
+  // A long answer may take its time, a stall may not.
+  made.reporter.begin(A, ask, end, 1e9);
+  assert.equal(made.board.of(A).health(end + 10_000), 1);
+  assert.ok(made.board.of(A).health(end + 200_000) < 0.5);
+});
+
+test('what nobody has seen for a minute holds nobody back', () => {
+  const made = work(10, 10);
+  for (let now = 12_100; now < 100_000; now += 100) for (const each of [A, B]) made.serve(each, now);
+  made.board.of(C).health(60_000);
+  assert.ok(made.board.of(C).health(100_000) > 0.7);
 });

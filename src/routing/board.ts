@@ -1,7 +1,7 @@
-import type { Lease } from './lease.ts';
+import type { Lease, Work } from './lease.ts';
 import { LiveTarget } from './live-target.ts';
 import { Pace } from './pace.ts';
-import type { Ask, Outcome, Target } from './target.ts';
+import type { Outcome, Target } from './target.ts';
 
 export interface BoardOptions {
   /** What nobody used for so long, and where nothing runs, is forgotten, milliseconds. */
@@ -38,15 +38,15 @@ export class Board {
       known.target = target;
       return known;
     }
-    const made = new LiveTarget(target, this.#paceOf(target.group));
+    const made = new LiveTarget(target, (kind) => this.#paceOf(target.group, kind));
     this.#live.set(target.incarnation, made);
     return made;
   }
 
-  /** A try begins. `expiresAt`: when it counts as forgotten; later than any timeout that may end it. */
-  begin(target: Target, ask: Pick<Ask, 'promptTokens' | 'kind'>, now: number, expiresAt: number): Began {
+  /** A try begins, or is decided on. `expiresAt`: when it counts as forgotten; later than any timeout that may end it. */
+  begin(target: Target, work: Work, now: number, expiresAt: number): Began {
     const live = this.of(target);
-    return { live, lease: live.begin({ startedAt: now, promptTokens: ask.promptTokens, kind: ask.kind, expiresAt }) };
+    return { live, lease: live.begin(work, now, expiresAt) };
   }
 
   firstToken({ live, lease }: Began, now: number): void {
@@ -68,9 +68,7 @@ export class Board {
   heed(replica: string, load: Load, until: number): void {
     this.#replicas.set(replica, until);
     for (const [incarnation, live] of this.#live) {
-      const running = load.get(incarnation) ?? 0;
-      if (running > 0) live.elsewhere.set(replica, { running });
-      else live.elsewhere.delete(replica);
+      live.heed(replica, load.get(incarnation) ?? 0);
     }
   }
 
@@ -79,7 +77,7 @@ export class Board {
     for (const [replica, until] of this.#replicas) {
       if (until > now) continue;
       this.#replicas.delete(replica);
-      for (const live of this.#live.values()) live.elsewhere.delete(replica);
+      for (const live of this.#live.values()) live.heed(replica, 0);
     }
     let forgotten = 0;
     for (const [incarnation, live] of this.#live) {
@@ -91,9 +89,10 @@ export class Board {
     return forgotten;
   }
 
-  #paceOf(group: string): Pace {
-    const known = this.#paces.get(group) ?? new Pace();
-    this.#paces.set(group, known);
+  #paceOf(group: string, kind: string): Pace {
+    const name = `${group}\n${kind}`;
+    const known = this.#paces.get(name) ?? new Pace();
+    this.#paces.set(name, known);
     return known;
   }
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Breaker, DEFAULT_BREAKER } from './breaker.ts';
+import { DEFAULT_BREAKER } from '../core/breaker-policy.ts';
+import { Breaker } from './breaker.ts';
 import { randomOf } from './routing-kit.test.ts';
 import { wilsonLower } from './wilson.ts';
 
@@ -19,7 +20,7 @@ function openedAfter({
   readonly seed: number;
   readonly before?: number;
 }): number | null {
-  const breaker = new Breaker(DEFAULT_BREAKER);
+  const breaker = new Breaker(() => DEFAULT_BREAKER);
   const random = randomOf(seed);
   const step = 1000 / perSecond;
   for (let now = -before * 1000; now < seconds * 1000; now += step) {
@@ -52,7 +53,7 @@ test('after a minute of peace a burst of errors opens it within seconds', () => 
 });
 
 test('one error on an idle target opens nothing', () => {
-  const breaker = new Breaker(DEFAULT_BREAKER);
+  const breaker = new Breaker(() => DEFAULT_BREAKER);
   for (let minute = 0; minute < 60; minute += 1) {
     breaker.note('error', minute * 60_000);
     breaker.note('good', minute * 60_000 + 1);
@@ -61,7 +62,7 @@ test('one error on an idle target opens nothing', () => {
 });
 
 test('a P95 above the limit is more than a twentieth of slow answers', () => {
-  const breaker = new Breaker(DEFAULT_BREAKER);
+  const breaker = new Breaker(() => DEFAULT_BREAKER);
   for (let at = 0; at < 300; at += 1) breaker.note(at % 25 === 0 ? 'slow' : 'good', at * 100);
   assert.equal(breaker.state(30_000), 'closed');
   for (let at = 0; at < 300; at += 1) breaker.note(at % 6 === 0 ? 'slow' : 'good', 30_000 + at * 100);
@@ -70,7 +71,10 @@ test('a P95 above the limit is more than a twentieth of slow answers', () => {
 
 test('soft: probes each 10 s at least, then steps, then closed within 30 s of good answers', () => {
   const seen: string[] = [];
-  const breaker = new Breaker(DEFAULT_BREAKER, (state, reason) => seen.push(`${state}: ${reason}`));
+  const breaker = new Breaker(
+    () => DEFAULT_BREAKER,
+    (state, reason) => seen.push(`${state}: ${reason}`),
+  );
   for (let at = 0; at < 6; at += 1) breaker.note('error', at);
   assert.equal(breaker.state(5), 'soft');
   assert.equal(breaker.share(5), 0.05);
@@ -96,7 +100,7 @@ test('soft: probes each 10 s at least, then steps, then closed within 30 s of go
 });
 
 test('a probe that fails begins again; one that fails on the way back, too', () => {
-  const breaker = new Breaker(DEFAULT_BREAKER);
+  const breaker = new Breaker(() => DEFAULT_BREAKER);
   for (let at = 0; at < 6; at += 1) breaker.note('error', at);
   breaker.note('good', 10_000);
   breaker.note('good', 11_000);
@@ -112,7 +116,10 @@ test('a probe that fails begins again; one that fails on the way back, too', () 
 });
 
 test('hard: nothing for a minute, then probes', () => {
-  const breaker = new Breaker({ ...DEFAULT_BREAKER, soft: { ...DEFAULT_BREAKER.soft, inARow: 100, minimum: 1000 } });
+  const breaker = new Breaker(() => ({
+    ...DEFAULT_BREAKER,
+    soft: { ...DEFAULT_BREAKER.soft, inARow: 100, minimum: 1000 },
+  }));
   for (let at = 0; at < 20; at += 1) breaker.note(at % 3 === 0 ? 'good' : 'error', at * 10);
   assert.equal(breaker.state(200), 'hard');
   assert.equal(breaker.share(60_000), 0);
@@ -122,7 +129,7 @@ test('hard: nothing for a minute, then probes', () => {
 });
 
 test('another replica opens it, and does not hold it open', () => {
-  const breaker = new Breaker(DEFAULT_BREAKER);
+  const breaker = new Breaker(() => DEFAULT_BREAKER);
   breaker.adopt('soft', 0);
   assert.equal(breaker.state(0), 'soft');
   breaker.adopt('soft', 5);
@@ -136,7 +143,7 @@ test('whatever happens, it lets a probe through within its rest and 10 s', () =>
   const signs = fc.array(fc.tuple(fc.constantFrom('good', 'slow', 'error'), fc.nat(3000)), { maxLength: 200 });
   fc.assert(
     fc.property(signs, (all) => {
-      const breaker = new Breaker(DEFAULT_BREAKER);
+      const breaker = new Breaker(() => DEFAULT_BREAKER);
       let now = 0;
       for (const [sign, passed] of all) {
         now += passed;

@@ -1,51 +1,6 @@
+import type { BreakerPolicy } from '../core/breaker-policy.ts';
 import { SecondCounts } from '../lib/decay/second-counts.ts';
 import { wilsonLower } from './wilson.ts';
-
-/** When a breaker opens and how it closes. Times are milliseconds. */
-export interface BreakerPolicy {
-  readonly soft: {
-    readonly windowMs: number;
-    /** Opens above this share of errors, when it is believable. */
-    readonly errorRate: number;
-    /** Opens above this share of answers slower than the limit of their signal: 0.05 is a P95 above it. */
-    readonly slowRate: number;
-    /** Fewer tries in the window say nothing. */
-    readonly minimum: number;
-    /** So many errors one after another open it, however few tries there were. */
-    readonly inARow: number;
-    /** While open, this share of the requests goes there all the same, and one each `probeEveryMs` at least. */
-    readonly probeShare: number;
-    readonly probeEveryMs: number;
-  };
-  readonly hard: {
-    readonly windowMs: number;
-    readonly errorRate: number;
-    readonly errors: number;
-    /** Nothing goes there for so long. */
-    readonly openMs: number;
-  };
-  /** Probes in a row that must go well before it recovers. */
-  readonly goodProbes: number;
-  /** Shares of the traffic on the way back, each for `stepMs`. */
-  readonly steps: readonly number[];
-  readonly stepMs: number;
-}
-
-export const DEFAULT_BREAKER: BreakerPolicy = {
-  soft: {
-    windowMs: 30_000,
-    errorRate: 0.1,
-    slowRate: 0.05,
-    minimum: 20,
-    inARow: 6,
-    probeShare: 0.05,
-    probeEveryMs: 10_000,
-  },
-  hard: { windowMs: 60_000, errorRate: 0.5, errors: 10, openMs: 60_000 },
-  goodProbes: 3,
-  steps: [0.05, 0.25, 0.5],
-  stepMs: 4000,
-};
 
 export type BreakerState = 'closed' | 'soft' | 'hard' | 'recovering';
 
@@ -70,7 +25,7 @@ const NEXT_PROBE_MS = 1000;
 
 /** Breaker of one target and one kind of work. Times are milliseconds of one monotonic clock. */
 export class Breaker {
-  readonly #policy: BreakerPolicy;
+  readonly #policyOf: () => BreakerPolicy;
   readonly #onChange: (state: BreakerState, reason: string) => void;
   readonly #counts = new SecondCounts(KEPT_SECONDS, 3);
   #state: BreakerState = 'closed';
@@ -81,9 +36,14 @@ export class Breaker {
   #goodRow = 0;
   #probedAt = -Infinity;
 
-  constructor(policy: BreakerPolicy, onChange: (state: BreakerState, reason: string) => void = () => {}) {
-    this.#policy = policy;
+  /** @param policy - Read anew each time: the configuration may change. */
+  constructor(policy: () => BreakerPolicy, onChange: (state: BreakerState, reason: string) => void = () => {}) {
+    this.#policyOf = policy;
     this.#onChange = onChange;
+  }
+
+  get #policy(): BreakerPolicy {
+    return this.#policyOf();
   }
 
   /** The state at `now`. */

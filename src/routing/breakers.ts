@@ -1,4 +1,5 @@
-import { Breaker, type BreakerPolicy, type BreakerSign, type BreakerState, DEFAULT_BREAKER } from './breaker.ts';
+import { type BreakerPolicy, DEFAULT_BREAKER } from '../core/breaker-policy.ts';
+import { Breaker, type BreakerSign, type BreakerState } from './breaker.ts';
 import type { Random } from './order.ts';
 import type { Target } from './target.ts';
 
@@ -11,7 +12,7 @@ export interface BreakerChange {
 }
 
 export interface BreakersOptions {
-  readonly policy?: BreakerPolicy;
+  readonly policy?: () => BreakerPolicy;
   readonly onChange?: (change: BreakerChange) => void;
 }
 
@@ -52,7 +53,7 @@ export class Breakers {
     this.#byTarget.set(target.incarnation, kinds);
     const known = kinds.get(kind);
     if (known !== undefined) return known;
-    const { policy = DEFAULT_BREAKER, onChange } = this.#options;
+    const { policy = () => DEFAULT_BREAKER, onChange } = this.#options;
     const { incarnation, id } = target;
     const made = new Breaker(policy, (state, reason) => onChange?.({ incarnation, id, kind, state, reason }));
     kinds.set(kind, made);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { LEAST_LOADED } from './policy.ts';
+import { LEAST_LOADED } from '../core/score-policy.ts';
 import type { Adjust } from './score.ts';
 import { ids, rig, SCORED, target } from './routing-kit.test.ts';
 
@@ -49,17 +49,17 @@ test('score: the cheaper, the faster, the better', () => {
   const cheap = target('cheap', {
     price: { prompt: 100, completion: 100, currency: 'USD' },
     quality: 0.3,
-    prior: { firstTokenMs: 500, tokenMs: 50 },
+    prior: { firstTokenMs: 500, tokenMs: 50, totalMs: null },
   });
   const dear = target('dear', {
     price: { prompt: 900, completion: 900, currency: 'USD' },
     quality: 0.9,
-    prior: { firstTokenMs: 300, tokenMs: 40 },
+    prior: { firstTokenMs: 300, tokenMs: 40, totalMs: null },
   });
   const fast = target('fast', {
     price: { prompt: 500, completion: 500, currency: 'USD' },
     quality: 0.5,
-    prior: { firstTokenMs: 100, tokenMs: 10 },
+    prior: { firstTokenMs: 100, tokenMs: 10, totalMs: null },
   });
   const all = [cheap, dear, fast];
   assert.equal(ids(made.decide(all, 0, { policy: only({ cost: 1 }) })), 'cheap fast dear');
@@ -95,12 +95,13 @@ test('on a scale of its own a small difference is a small difference', () => {
 
 test('a limit of time passes over who would be too late, and says so', () => {
   const made = rig();
-  const slow = target('slow', { prior: { firstTokenMs: 1000, tokenMs: 100 } });
-  const unknown = target('unknown', { group: 'other', prior: { firstTokenMs: null, tokenMs: null } });
+  const slow = target('slow', { prior: { firstTokenMs: 1000, tokenMs: 100, totalMs: null } });
+  const unknown = target('unknown', { group: 'other', prior: { firstTokenMs: null, tokenMs: null, totalMs: null } });
   const plan = made.decide([slow, A, unknown], 0, { ask: { latencyLimitMs: 3000 } });
+  assert.equal(made.decide([slow], 0, { ask: { latencyLimitMs: 3000 } }).choice, 'last_resort');
   assert.deepEqual(ids(plan).split(' ').toSorted(), ['a', 'unknown']);
   assert.deepEqual(
-    plan.excluded.map(({ looked, why }) => [looked.live.target.id, why]),
+    plan.excluded.map(({ scored, why }) => [scored.live.target.id, why]),
     [['slow', 'latency_budget']],
   );
 });
@@ -196,8 +197,9 @@ test('more load, worse health, a higher price never lift a candidate', () => {
           for (let each = 0; each < running + (isIt && what === 'running' ? by % 20 : 0); each += 1) made.begin(one, 0);
           return one;
         });
-        const policy = { ...SCORED, costCeiling: 100, spread: { kind: 'near', near: 0 } as const, apart: 0 };
-        return made.decide(targets, 0, { policy }).order.find(({ live }) => live.target.id === 't0')?.value ?? NaN;
+        const policy = { ...SCORED, costCeiling: 100, spread: { kind: 'near', near: 0 } as const };
+        const question = { policy, tries: 0 };
+        return made.decide(targets, 0, question).order.find(({ live }) => live.target.id === 't0')?.value ?? NaN;
       };
       assert.ok(place(true) <= place(false) + 1e-12);
     }),
@@ -224,10 +226,32 @@ test('a plan holds each target once, in the plan or left out', () => {
         const planned = new Set(plan.order.map(({ live }) => live.target.id));
         assert.equal(planned.size, plan.order.length);
         for (const each of targets)
-          assert.ok(planned.has(each.id) || plan.excluded.some(({ looked }) => looked.live.target === each), each.id);
+          assert.ok(planned.has(each.id) || plan.excluded.some(({ scored }) => scored.live.target === each), each.id);
         assert.equal(plan.choice === null, plan.order.length === 0);
       }
     }),
     { numRuns: 200 },
   );
+});
+
+test('as given: the order stands, breakers and rests do not', () => {
+  const made = rig();
+  const given = { rank: 'given' } as const;
+  for (let busy = 0; busy < 40; busy += 1) made.begin(A, 0);
+  assert.equal(ids(made.decide([A, B, C], 0, given)), 'a b c');
+  made.reporter.end(made.begin(A, 0), { kind: 'busy', retryAfterMs: 1000 }, 10);
+  const plan = made.decide([A, B, C], 20, given);
+  assert.equal(ids(plan), 'b c');
+  assert.equal(plan.insteadOf, 'cooling_down');
+  assert.equal(made.decide([B, A], 20, given).insteadOf, null);
+});
+
+test('when breakers hold back everybody: a share goes on, or nobody, by rule; a hard one lets nobody through', () => {
+  const made = rig();
+  for (let at = 0; at < 6; at += 1) made.fail(A, at);
+  const ask = (whenAllOpen: 'serve' | 'refuse') => made.decide([A], 100, { whenAllOpen });
+  assert.deepEqual([ask('refuse').order.length, ask('refuse').insteadOf], [0, 'circuit_breaker_open']);
+  assert.deepEqual([ids(ask('serve')), ask('serve').choice], ['a', 'last_resort']);
+  made.breakers.of(A, 'chat').adopt('hard', 100);
+  assert.equal(ask('serve').order.length, 0);
 });

@@ -1,36 +1,54 @@
+import type { ScorePolicy } from '../core/score-policy.ts';
 import type { Board } from './board.ts';
-import type { Breakers } from './breakers.ts';
+import type { Breakers, Gate } from './breakers.ts';
 import type { LiveTarget } from './live-target.ts';
 import { keepApart, order, type Random } from './order.ts';
-import type { ScorePolicy } from './policy.ts';
 import { type Adjust, look, type Looked, score, type Scored } from './score.ts';
 import type { Ask, Target } from './target.ts';
 
-/** Why a target that could have served does not stand in a plan. The list is closed: headers, audit and metrics use it. */
+/** Why a target that could have served is left out. The list is closed: headers, audit and metrics use it. */
 export const EXCLUSIONS = ['circuit_breaker_open', 'cooling_down', 'latency_budget'] as const;
 export type Exclusion = (typeof EXCLUSIONS)[number];
 
 /** Why a target stands first. Closed, too. */
-export const CHOICES = ['best_score', 'least_loaded', 'only_one', 'probe', 'all_full'] as const;
+export const CHOICES = [
+  'best_score',
+  'least_loaded',
+  'as_given',
+  'only_one',
+  'probe',
+  'all_full',
+  'last_resort',
+] as const;
 export type Choice = (typeof CHOICES)[number];
 
 export interface Excluded {
-  readonly looked: Looked;
+  readonly scored: Scored;
   readonly why: Exclusion;
 }
 
 /** Who may serve, best first, and why. */
 export interface Plan {
   readonly order: readonly Scored[];
+  /** Some of these may stand at the end of `order` all the same: better than nobody. */
   readonly excluded: readonly Excluded[];
   readonly choice: Choice | null;
+  /** Why another one than usual stands first; null = it is as usual. */
+  readonly insteadOf: Exclusion | null;
 }
 
 export interface Question {
   readonly ask: Ask;
+  /** In the order of their rank, where `rank` is `given`. */
   readonly targets: readonly Target[];
+  /** By score and load, or as given. */
+  readonly rank: 'score' | 'given';
   readonly policy: ScorePolicy;
   readonly adjust?: Adjust | null;
+  /** How many tries there may be: so many entries lie in different failure domains, where there are enough. */
+  readonly tries: number;
+  /** When breakers hold back everybody: ask those all the same that get a share as it is, or nobody. */
+  readonly whenAllOpen: 'serve' | 'refuse';
   /** Milliseconds of the clock of `board`. */
   readonly now: number;
 }
@@ -41,36 +59,56 @@ export interface Judges {
   readonly random: Random;
 }
 
+interface Sorted {
+  readonly open: readonly Looked[];
+  readonly out: readonly { readonly looked: Looked; readonly why: Exclusion; readonly gate: Gate }[];
+  readonly probe: LiveTarget | null;
+}
+
 /**
- * Orders targets for a request: breakers and limits first, then score and load, then chance among near-equals. Full targets
- * come last rather than not at all: who waits may wait there. Those that a breaker merely holds back stand in where a plan
- * would have too few entries for its tries. An empty order means that nobody may be asked now.
+ * Orders targets for a request: breakers and limits first, then score and load (or the order given), then chance among
+ * near-equals. Full targets come last rather than not at all: who waits may wait there. Those that a breaker merely holds
+ * back stand in where a plan would have too few entries for its tries. An empty order: nobody may be asked now.
  */
-export function decide({ ask, targets, policy, adjust = null, now }: Question, judges: Judges): Plan {
-  const { board, breakers, random } = judges;
-  const excluded: Excluded[] = [];
+export function decide(question: Question, judges: Judges): Plan {
+  const { rank, policy, adjust = null, tries } = question;
+  const { open, out, probe } = sort(question, judges);
+  const ranked = (from: readonly Scored[]): readonly Scored[] =>
+    rank === 'given' ? from : order(from, policy.spread, judges.random);
+  const scored = score(open, policy, adjust);
+  const free = rank === 'given' ? scored : ranked(scored.filter((one) => !isFull(one)));
+  const full = rank === 'given' ? [] : ranked(scored.filter(isFull));
+  const excluded = excludedOf(out, open, question);
+  const spare = excluded.filter((_, at) => out[at]?.why === 'circuit_breaker_open' && out[at]?.gate === 'spare');
+  const usual = probeFirst([...free, ...full], probe);
+  if (usual.length === 0) return lastResort(question, excluded, spare);
+  const standIns = ranked(spare.map((each) => each.scored)).slice(0, Math.max(0, tries - usual.length));
+  const ordered = [...(rank === 'given' ? usual : keepApart(usual, tries)), ...standIns];
+  return {
+    order: ordered,
+    excluded,
+    choice: choiceOf(ordered, { free: free.length, probe, question }),
+    insteadOf: insteadOf(ordered[0], excluded, question),
+  };
+}
+
+function sort({ ask, targets, now }: Question, { board, breakers, random }: Judges): Sorted {
   const open: Looked[] = [];
-  const spare: Looked[] = [];
+  const out: { looked: Looked; why: Exclusion; gate: Gate }[] = [];
   let probe: LiveTarget | null = null;
   for (const target of targets) {
     const looked = look(board.of(target), ask, now);
     const gate = breakers.gate(target, ask.kind, now, random);
-    const isOpen = gate === 'open' || gate === 'probe';
-    const why = exclusionOf(looked, ask, now) ?? (isOpen ? null : 'circuit_breaker_open');
-    if (why !== null) excluded.push({ looked, why });
-    if (why === null) open.push(looked);
-    else if (why === 'circuit_breaker_open' && gate === 'spare') spare.push(looked);
-    if (why === null && gate === 'probe') probe ??= looked.live;
+    const isHeld = gate === 'spare' || gate === 'shut';
+    const why = isHeld ? 'circuit_breaker_open' : exclusionOf(looked, ask, now);
+    if (why !== null) {
+      out.push({ looked, why, gate });
+      continue;
+    }
+    open.push(looked);
+    if (gate === 'probe') probe ??= looked.live;
   }
-  const ranked = (from: readonly Scored[]): readonly Scored[] => order(from, policy.spread, random);
-  const scored = score(open, policy, adjust);
-  const free = ranked(scored.filter((one) => !isFull(one)));
-  const full = ranked(scored.filter(isFull));
-  const usual = probeFirst([...free, ...full], probe);
-  const missing = usual.length === 0 ? 0 : Math.max(0, policy.apart - usual.length);
-  const standIns = missing === 0 ? [] : ranked(score(spare, policy, adjust)).slice(0, missing);
-  const ordered = [...keepApart(usual, policy.apart), ...standIns];
-  return { order: ordered, excluded, choice: choiceOf(ordered, { free: free.length, probe, policy }) };
+  return { open, out, probe };
 }
 
 function exclusionOf({ live, estimate }: Looked, ask: Ask, now: number): Exclusion | null {
@@ -79,6 +117,27 @@ function exclusionOf({ live, estimate }: Looked, ask: Ask, now: number): Exclusi
   if (latencyLimitMs !== null && estimate.totalMs !== null && estimate.totalMs > latencyLimitMs)
     return 'latency_budget';
   return null;
+}
+
+/** Scored among those that are open, as they would have been, for the record. */
+function excludedOf(out: Sorted['out'], open: readonly Looked[], { policy, adjust }: Question): readonly Excluded[] {
+  if (out.length === 0) return [];
+  const all = score([...open, ...out.map(({ looked }) => looked)], policy, adjust ?? null).slice(open.length);
+  return all.map((scored, at) => ({ scored, why: (out[at] as Sorted['out'][number]).why }));
+}
+
+/** Nobody is as he should be: who is merely too slow, else who gets a share of the traffic anyway, else nobody. */
+function lastResort(question: Question, excluded: readonly Excluded[], spare: readonly Excluded[]): Plan {
+  const late = excluded
+    .filter(({ why }) => why === 'latency_budget')
+    .toSorted((a, b) => (a.scored.estimate.totalMs ?? 0) - (b.scored.estimate.totalMs ?? 0));
+  const chosen = late.length > 0 ? late : question.whenAllOpen === 'serve' ? spare : [];
+  return {
+    order: chosen.map(({ scored }) => scored),
+    excluded,
+    choice: chosen.length > 0 ? 'last_resort' : null,
+    insteadOf: excluded[0]?.why ?? null,
+  };
 }
 
 function isFull({ live, running }: Looked): boolean {
@@ -91,14 +150,32 @@ function probeFirst(ordered: readonly Scored[], probe: LiveTarget | null): reado
   return found === undefined ? ordered : [found, ...ordered.filter((one) => one !== found)];
 }
 
+/** Why the first is not who it would have been, had nobody been left out. */
+function insteadOf(
+  first: Scored | undefined,
+  excluded: readonly Excluded[],
+  { rank, targets }: Question,
+): Exclusion | null {
+  if (first === undefined) return null;
+  const place = ({ live }: Scored): number => targets.indexOf(live.target);
+  const isAhead = (one: Scored): boolean =>
+    rank === 'given' ? place(one) < place(first) : one.utility > first.utility;
+  return excluded.find(({ scored }) => isAhead(scored))?.why ?? null;
+}
+
 function choiceOf(
   ordered: readonly Scored[],
-  { free, probe, policy }: { readonly free: number; readonly probe: LiveTarget | null; readonly policy: ScorePolicy },
+  {
+    free,
+    probe,
+    question: { policy, rank },
+  }: { readonly free: number; readonly probe: LiveTarget | null; readonly question: Question },
 ): Choice | null {
   const [first] = ordered;
   if (first === undefined) return null;
   if (first.live === probe) return 'probe';
   if (free === 0) return 'all_full';
+  if (rank === 'given') return 'as_given';
   if (ordered.length === 1) return 'only_one';
   const { cost, latency, quality } = policy.weights;
   return cost + latency + quality === 0 ? 'least_loaded' : 'best_score';

@@ -1,28 +1,42 @@
 import type { LiveTarget } from './live-target.ts';
 import type { Ask } from './target.ts';
 
-/** What a request would probably take there now, milliseconds; `total` is null where too little is known. */
+/** What a request would probably take there now, milliseconds; null where too little is known. */
 export interface Estimate {
-  readonly queueMs: number;
   readonly firstTokenMs: number | null;
   readonly totalMs: number | null;
 }
 
-/** Estimates a request at its present load: wait for room, first token, then so many tokens at the pace seen. */
+/** Estimates a request at its present load: wait for room, then an answer of the usual length at the pace seen. */
 export function estimate(live: LiveTarget, ask: Ask, now: number): Estimate {
-  const { target } = live;
-  const expected = live.expectedFirst(ask.promptTokens);
-  const firstTokenMs = expected === null ? null : expected * Math.max(1, live.firstTokenPace(now) ?? 1);
-  const tokenMs = live.tokenPace() ?? target.prior.tokenMs;
-  if (firstTokenMs === null || tokenMs === null) return { queueMs: 0, firstTokenMs, totalMs: null };
-  const serviceMs = firstTokenMs + tokenMs * Math.max(0, ask.outputTokens - 1);
-  const limit = live.busy.limit;
+  const { firstTokenMs, totalMs } = service(live, ask, now);
+  if (totalMs === null) return { firstTokenMs, totalMs };
+  const { limit } = live.busy;
   const waiting = limit === null ? 0 : Math.max(0, live.running + 1 - limit);
-  const queueMs = limit === null ? 0 : (waiting * serviceMs) / limit;
-  return { queueMs, firstTokenMs: queueMs + firstTokenMs, totalMs: queueMs + serviceMs };
+  const queueMs = limit === null ? 0 : (waiting * totalMs) / limit;
+  return { firstTokenMs: firstTokenMs === null ? null : queueMs + firstTokenMs, totalMs: queueMs + totalMs };
 }
 
-/** What a request costs there if it goes as estimated, micro-units. */
-export function costOf({ price }: LiveTarget['target'], ask: Ask): number {
-  return (price.prompt * ask.promptTokens + price.completion * ask.outputTokens) / 1_000_000;
+/** How long it takes once there is room. */
+function service(live: LiveTarget, ask: Ask, now: number): Estimate {
+  const { prior } = live.target;
+  const pace = live.pace(ask.kind);
+  const speed = live.speed(ask.kind);
+  const output = pace.likelyOutput(ask.outputTokens);
+  const slower = Math.max(1, speed?.answerPace(now) ?? 1);
+  if (!ask.stream) {
+    const seen = pace.expected(output);
+    if (seen !== null) return { firstTokenMs: seen * slower, totalMs: seen * slower };
+  }
+  const expected = ask.stream ? pace.expected(ask.promptTokens) : null;
+  const firstTokenMs = expected === null ? prior.firstTokenMs : expected * slower;
+  const tokenMs = speed?.tokenPace() ?? prior.tokenMs;
+  if (firstTokenMs === null || tokenMs === null) return { firstTokenMs, totalMs: prior.totalMs };
+  return { firstTokenMs, totalMs: firstTokenMs + tokenMs * Math.max(0, output - 1) };
+}
+
+/** What a request costs there if it goes as usual, micro-units. */
+export function costOf(live: LiveTarget, { promptTokens, outputTokens, kind }: Ask): number {
+  const { price } = live.target;
+  return (price.prompt * promptTokens + price.completion * live.pace(kind).likelyOutput(outputTokens)) / 1_000_000;
 }

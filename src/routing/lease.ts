@@ -1,7 +1,11 @@
-/** One try under way at a target, from the pick to its outcome. */
+import type { Ask } from './target.ts';
+
+/** One try under way at a target, from the pick to its outcome. Times are milliseconds of one monotonic clock. */
 export class Lease {
-  readonly startedAt: number;
+  /** When the try began; until it does, when it was decided on. */
+  startedAt: number;
   readonly promptTokens: number;
+  readonly outputTokens: number;
   readonly kind: string;
   /** When it counts as forgotten. */
   expiresAt: number;
@@ -9,10 +13,14 @@ export class Lease {
   firstAt: number | null = null;
   isOver = false;
 
-  constructor(facts: Pick<Lease, 'startedAt' | 'promptTokens' | 'kind' | 'expiresAt'>) {
-    this.startedAt = facts.startedAt;
-    this.promptTokens = facts.promptTokens;
-    this.kind = facts.kind;
-    this.expiresAt = facts.expiresAt;
+  constructor(ask: Work, startedAt: number, expiresAt: number) {
+    this.promptTokens = ask.promptTokens;
+    this.outputTokens = ask.outputTokens;
+    this.kind = ask.kind;
+    this.startedAt = startedAt;
+    this.expiresAt = expiresAt;
   }
 }
+
+/** What there is to do. */
+export type Work = Pick<Ask, 'promptTokens' | 'outputTokens' | 'kind' | 'stream'>;

@@ -1,4 +1,4 @@
-import type { Spread } from './policy.ts';
+import type { Spread } from '../core/score-policy.ts';
 import type { Scored } from './score.ts';
 
 const TIE = 1e-9;
@@ -64,12 +64,12 @@ function byLot(candidates: readonly Scored[], weightOf: (one: Scored) => number,
     .map(({ one }) => one);
 }
 
-/** Moves candidates up so that the first `apart` do not fail together, where there are enough domains. */
-export function keepApart(ordered: readonly Scored[], apart: number): readonly Scored[] {
+/** Moves candidates up so that the first `count` do not fail together, where there are enough domains. */
+export function keepApart(ordered: readonly Scored[], count: number): readonly Scored[] {
   const left = [...ordered];
   const taken: Scored[] = [];
   const seen = new Set<string>();
-  while (taken.length < apart && left.length > 0) {
+  while (taken.length < count && left.length > 0) {
     const fresh = left.findIndex(({ live }) => !seen.has(live.target.domain));
     const [next] = left.splice(Math.max(0, fresh), 1);
     if (next === undefined) break;

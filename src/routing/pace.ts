@@ -1,26 +1,30 @@
 import { DecayedLine } from '../lib/decay/decayed-line.ts';
-import type { Target } from './target.ts';
+import { DecayedMean } from '../lib/decay/decayed-mean.ts';
 
-/** How long the usual first token of a group is remembered, milliseconds. */
+/** How long the usual is remembered, milliseconds. */
 const MEMORY_MS = 120_000;
 /** How old the comparison of peers may be, milliseconds. */
 const FRESH_MS = 50;
-/** A first token that is expected sooner than this is as good as at once, milliseconds. */
+/** What is expected sooner than this is as good as at once, milliseconds. */
 const LEAST_MS = 1;
 
-/** What the comparison reads of a target: observed over expected time, 1 = as usual; null = nothing seen. */
+/** What the comparison reads of one target: observed over expected time, 1 = as usual; null = nothing seen. */
 export interface Paced {
-  firstTokenPace(now: number): number | null;
+  answerPace(now: number): number | null;
   tokenPace(): number | null;
 }
 
-/** Targets of one group, and what is usual among them. Times are milliseconds. */
+/**
+ * What is usual for one kind of work among targets of one group. Of streams the wait for the first token is measured, which
+ * the prompt explains in part; of whole answers all of the time, which their length explains. Times are milliseconds.
+ */
 export class Pace {
   readonly #line = new DecayedLine(MEMORY_MS);
+  readonly #output = new DecayedMean(MEMORY_MS);
   readonly #peers = new Set<Paced>();
   #at = -Infinity;
-  #usualFirst: number | null = null;
-  #usualToken: number | null = null;
+  #answer: number | null = null;
+  #token: number | null = null;
 
   join(peer: Paced): void {
     this.#peers.add(peer);
@@ -30,25 +34,35 @@ export class Pace {
     this.#peers.delete(peer);
   }
 
-  /** A first token came; the size of its prompt explains a part of the wait. */
-  saw(promptTokens: number, ms: number, now: number): void {
-    this.#line.add(promptTokens, ms, now);
+  /** It took so long for something of that size: tokens of the prompt, or of the answer. */
+  saw(size: number, ms: number, now: number): void {
+    this.#line.add(size, ms, now);
   }
 
-  /** The usual wait for the first token of such a prompt; null before anything is known. */
-  expected(promptTokens: number, prior: Target['prior']['firstTokenMs']): number | null {
-    const seen = this.#line.at(promptTokens) ?? prior;
+  /** An answer of so many tokens is over. */
+  answered(tokens: number, now: number): void {
+    this.#output.add(tokens, now);
+  }
+
+  /** The usual time for that size; null before anything was seen. */
+  expected(size: number): number | null {
+    const seen = this.#line.at(size);
     return seen === null ? null : Math.max(LEAST_MS, seen);
   }
 
+  /** How long an answer will probably be that may have `most` tokens. */
+  likelyOutput(most: number): number {
+    return Math.min(most, this.#output.value ?? most);
+  }
+
   /** What is usual among the peers: the lower median, so that of two the faster is the measure. */
-  usual(now: number): { readonly firstToken: number | null; readonly token: number | null } {
+  usual(now: number): { readonly answer: number | null; readonly token: number | null } {
     if (now - this.#at >= FRESH_MS) {
       this.#at = now;
-      this.#usualFirst = lowerMedian([...this.#peers].map((peer) => peer.firstTokenPace(now)));
-      this.#usualToken = lowerMedian([...this.#peers].map((peer) => peer.tokenPace()));
+      this.#answer = lowerMedian([...this.#peers].map((peer) => peer.answerPace(now)));
+      this.#token = lowerMedian([...this.#peers].map((peer) => peer.tokenPace()));
     }
-    return { firstToken: this.#usualFirst, token: this.#usualToken };
+    return { answer: this.#answer, token: this.#token };
   }
 }
 

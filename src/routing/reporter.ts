@@ -1,6 +1,7 @@
 import type { Began, Board } from './board.ts';
 import type { Breakers } from './breakers.ts';
-import type { Ask, Outcome, Target } from './target.ts';
+import type { Work } from './lease.ts';
+import type { Outcome, Target } from './target.ts';
 
 /** Which time of an answer is judged for a kind of work, and how long it may be, milliseconds; null = it is not judged. */
 export interface SlowRule {
@@ -27,9 +28,9 @@ export class Reporter {
   }
 
   /** A try begins; in the same synchronous step as the decision, so that the next decision sees it. */
-  begin(target: Target, ask: Pick<Ask, 'promptTokens' | 'kind'>, now: number, expiresAt: number): Began {
-    this.#breakers.picked(target, ask.kind, now);
-    return this.#board.begin(target, ask, now, expiresAt);
+  begin(target: Target, work: Work, now: number, expiresAt: number): Began {
+    this.#breakers.picked(target, work.kind, now);
+    return this.#board.begin(target, work, now, expiresAt);
   }
 
   /** The first piece of the answer that means something. */

@@ -1,9 +1,8 @@
 import { Board } from './board.ts';
 import { Breakers } from './breakers.ts';
-import { decide, type Plan } from './decide.ts';
-import { LEAST_LOADED, type ScorePolicy } from './policy.ts';
+import { decide, type Plan, type Question } from './decide.ts';
+import { LEAST_LOADED, type ScorePolicy } from '../core/score-policy.ts';
 import { Reporter } from './reporter.ts';
-import type { Adjust } from './score.ts';
 import type { Ask, Target } from './target.ts';
 
 /** A target with nothing special about it. */
@@ -17,12 +16,12 @@ export function target(id: string, changes: Partial<Target> = {}): Target {
     capacity: 32,
     price: { prompt: 0, completion: 0, currency: 'USD' },
     quality: 0.5,
-    prior: { firstTokenMs: 200, tokenMs: 20 },
+    prior: { firstTokenMs: 200, tokenMs: 20, totalMs: null },
     ...changes,
   };
 }
 
-export const ASK: Ask = { promptTokens: 100, outputTokens: 100, latencyLimitMs: null, kind: 'chat' };
+export const ASK: Ask = { promptTokens: 100, outputTokens: 100, latencyLimitMs: null, kind: 'chat', stream: true };
 
 /** Small numbers that repeat: xorshift32. */
 export function randomOf(seed: number): () => number {
@@ -42,6 +41,8 @@ export const SCORED: ScorePolicy = {
   spread: { kind: 'near', near: 0.02 },
 };
 
+type Changes = Partial<Omit<Question, 'ask' | 'targets' | 'now'>> & { readonly ask?: Partial<Ask> };
+
 /** A board, its breakers and a reporter, with shortcuts. */
 export function rig({ seed = 1, slowMs = null as number | null } = {}) {
   const board = new Board();
@@ -57,13 +58,18 @@ export function rig({ seed = 1, slowMs = null as number | null } = {}) {
     breakers,
     random,
     reporter,
-    decide(
-      targets: readonly Target[],
-      now: number,
-      changes: { ask?: Partial<Ask>; policy?: ScorePolicy; adjust?: Adjust } = {},
-    ): Plan {
-      const { ask = {}, policy = LEAST_LOADED, adjust = null } = changes;
-      return decide({ ask: { ...ASK, ...ask }, targets, policy, adjust, now }, { board, breakers, random });
+    decide(targets: readonly Target[], now: number, changes: Changes = {}): Plan {
+      const question: Question = {
+        targets,
+        rank: 'score',
+        policy: LEAST_LOADED,
+        tries: 3,
+        whenAllOpen: 'refuse',
+        now,
+        ...changes,
+        ask: { ...ASK, ...changes.ask },
+      };
+      return decide(question, { board, breakers, random });
     },
     begin: (to: Target, now: number, expiresAt = now + 60_000) => reporter.begin(to, ASK, now, expiresAt),
     /** One whole answer. */

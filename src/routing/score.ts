@@ -1,6 +1,6 @@
 import { costOf, estimate, type Estimate } from './estimate.ts';
 import type { LiveTarget } from './live-target.ts';
-import type { ScorePolicy } from './policy.ts';
+import type { ScorePolicy } from '../core/score-policy.ts';
 import type { Ask } from './target.ts';
 
 /** Requests at once that a target of unknown capacity is taken for good for. */
@@ -50,7 +50,7 @@ export function look(live: LiveTarget, ask: Ask, now: number): Looked {
   return {
     live,
     estimate: estimate(live, ask, now),
-    cost: costOf(target, ask),
+    cost: costOf(live, ask),
     health,
     running,
     load: (running + 1) / (capacity * health),

@@ -21,18 +21,25 @@ export interface Target {
   /** 0..1, for the class of the request. */
   readonly quality: number;
   /** What is believed before anything was seen, milliseconds; null = nothing. */
-  readonly prior: { readonly firstTokenMs: number | null; readonly tokenMs: number | null };
+  readonly prior: {
+    readonly firstTokenMs: number | null;
+    readonly tokenMs: number | null;
+    /** A whole answer. */
+    readonly totalMs: number | null;
+  };
 }
 
 /** What a decision needs to know of a request. */
 export interface Ask {
   readonly promptTokens: number;
-  /** Tokens that the answer will probably have. */
+  /** Tokens that the answer may have; how many it probably has is learned. */
   readonly outputTokens: number;
   /** The longest time that is any use, first to last byte, milliseconds; null = no limit. */
   readonly latencyLimitMs: number | null;
-  /** Kind of work, for breakers: `chat.stream`, `embeddings`. */
+  /** Kind of work: figures and breakers are kept for each. `chat.stream`, `embeddings`. */
   readonly kind: string;
+  /** Is it answered piece by piece? The same for all of one kind. */
+  readonly stream: boolean;
 }
 
 /** How one try at a target ended, as far as the target is to blame or to praise for it. */

@@ -97,7 +97,8 @@ function checkRoutes(context: CheckContext): void {
     const open = route.match === undefined && modelsOf(route).includes('*');
     if (route.name === 'default' && (route.match !== undefined || route.models !== undefined))
       problem([...path, 'name'], '"default" is kept for the route without match and models');
-    if (route.weights !== undefined) warn([...path, 'weights'], 'has no effect in this version');
+    if (route.score !== undefined && route.weights === undefined)
+      problem([...path, 'score'], 'has no effect without weights: name what counts, such as weights: {cost: 0.5, quality: 0.5}');
     if (open && index < document.routes.length - 1)
       warn(path, 'takes every request: the routes below are never looked at');
     const fault = route.match === undefined ? null : context.checkMatch(route.match);

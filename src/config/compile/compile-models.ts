@@ -1,6 +1,7 @@
 import type { Price } from '../../core/money.ts';
 import type { Backend, Concurrency, Deployment, Model, Route } from '../../core/snapshot.ts';
 import type { ConfigDocument } from '../schema/document.ts';
+import { compileScore } from './compile-score.ts';
 import { compilePrice } from './compile-price.ts';
 import { relativeTier } from './cost-tiers.ts';
 import { resolveAlias } from './resolve-alias.ts';
@@ -23,6 +24,7 @@ export function compileModels(document: ConfigDocument, backends: ReadonlyMap<st
       {
         name: model.name,
         stage: model.stage,
+        balance: model.balance,
         deployments: model.deployments.map((entry) => compileDeployment(document, model, entry, backends)),
         fallback: model.fallback.map((name) => target(document, name)),
       },
@@ -49,6 +51,7 @@ export function compileRoutes(document: ConfigDocument): Route[] {
     onStoreError: route.on_store_error,
     timeoutMs: route.timeout ?? null,
     protect: route.protect,
+    score: compileScore(route),
   }));
   if (routes.some((route) => route.match === null && route.models.includes('*'))) return routes;
   const { on_store_error: onStoreError } = document.ledger;
@@ -63,6 +66,7 @@ export function compileRoutes(document: ConfigDocument): Route[] {
       onStoreError,
       timeoutMs: null,
       protect: 'cheaper',
+      score: null,
     },
   ];
 }
@@ -95,8 +99,11 @@ function compileDeployment(
     price: compilePrice(entry.price),
     costTier: entry.cost_tier ?? relativeTier(compilePrice(entry.price), pricesOf(document), Date.now()),
     profile: {
-      p95Ms: profile.p95_ms,
+      p95Ms: profile.p95_ms ?? null,
+      firstTokenMs: profile.first_token_ms ?? null,
+      tokenMs: profile.token_ms ?? null,
       quality: profile.quality,
+      qualityFor: new Map(Object.entries(profile.quality_for)),
       context: profile.context ?? 0,
       defaultMaxTokens: defaultMaxTokens(profile),
     },

@@ -7,6 +7,7 @@ import { compileAdmin } from './compile-admin.ts';
 import { compileAudit } from './compile-audit.ts';
 import { compileAuth } from './compile-auth.ts';
 import { compileBackends } from './compile-backends.ts';
+import { compileBreakers } from './compile-breakers.ts';
 import { compileBudgets } from './compile-budgets.ts';
 import { compileAliases, compileModels, compileRoutes } from './compile-models.ts';
 import { compileTenant, compileTenants } from './compile-tenants.ts';
@@ -53,6 +54,7 @@ export function compileSnapshot(
       connectMs: timeouts.connect,
     },
     retry: { retries: retry.retries, baseMs: retry.base, maxMs: retry.max, retryAfterCapMs: retry.retry_after_cap },
+    breakers: compileBreakers(document),
     filter: compileFilter(document, terms),
     responses: { model: document.responses.model },
     ledger: {

@@ -3,6 +3,7 @@ import { adminSection } from './admin.ts';
 import { auditSection } from './audit.ts';
 import { authSection } from './auth.ts';
 import { backendsSection } from './backend.ts';
+import { breakersSection } from './breaker.ts';
 import { budgetsSection } from './budget.ts';
 import { listenSection } from './listen.ts';
 import { aliasesSection, modelsSection } from './model.ts';
@@ -37,6 +38,7 @@ export const documentSchema = z
     limits: limitsSection.prefault({}),
     timeouts: timeoutsSection.prefault({}),
     retry: retrySection.prefault({}),
+    breakers: breakersSection.prefault({}),
     filter: filterSection.prefault({}),
     responses: responsesSection.prefault({}),
     ledger: ledgerSection.prefault({}),

@@ -4,8 +4,15 @@ import { deploymentPrice } from './price.ts';
 import { modelName, text } from './scalar.ts';
 
 const profile = z.strictObject({
-  p95_ms: z.number().min(0).max(3_600_000).default(1000).describe('Latency of 95 % of the requests in milliseconds. Default: 1000.'),
+  p95_ms: z.number().min(1).max(3_600_000).optional().describe('Latency of 95 % of the requests in milliseconds, believed until there are figures. Default: not known.'),
+  first_token_ms: z.number().min(1).max(3_600_000).optional().describe('Usual time to the first token in milliseconds, likewise. Default: not known.'),
+  token_ms: z.number().min(0.01).max(60_000).optional().describe('Usual time for each further token in milliseconds, likewise. Default: not known.'),
   quality: z.number().min(0).max(1).default(0.5).describe('From 0 to 1. Default: 0.5.'),
+  quality_for: z
+    .record(z.string().regex(/^[\x21-\x7e]{1,64}$/, 'must be a type of request: 1 to 64 visible characters'), z.number().min(0).max(1))
+    .default({})
+    .describe('Quality for a type of request (`x-request-type`, else the endpoint). Default: `quality`.')
+    .meta({ examples: [{ code: 0.9, batch: 0.6 }] }),
   context: z
     .int()
     .min(1)
@@ -47,6 +54,10 @@ export const modelReference = () =>
 const model = z.strictObject({
   name: modelName().describe('What clients put into `model`.'),
   stage: z.enum(['gray', 'full', 'retired']).default('full').describe('Default: full.'),
+  balance: z
+    .enum(['weight', 'load'])
+    .default('weight')
+    .describe('How requests are shared among the deployments: by weight, or to the one with most room, by what runs there and how it answers. Default: weight.'),
   deployments: z.array(deployment).min(1, 'needs at least one deployment').describe('Where the model runs, best first.'),
   fallback: z.array(modelReference()).default([]).describe('Models to try when every deployment of this one failed.'),
 });

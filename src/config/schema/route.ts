@@ -8,6 +8,27 @@ export const onStoreError = () =>
     .default('deny')
     .describe('When the store is gone: refuse, or serve and book later. Default: deny.');
 
+const score = z.strictObject({
+  load: z.number().min(0).max(100).default(0.2).describe('What a candidate loses when it is full, in parts of the whole score. Default: 0.2.'),
+  cost_ceiling: z
+    .number()
+    .gt(0)
+    .max(1_000_000)
+    .optional()
+    .describe('What a request may cost, in units of the currency, before its cost counts as worst. Default: compared among the candidates.'),
+  latency: duration({ min: 1, max: 3_600_000 })
+    .optional()
+    .describe('The time at which latency counts as worst. Default: compared among the candidates.'),
+  spread: z
+    .enum(['near', 'two_choices', 'softmax'])
+    .default('near')
+    .describe(
+      'Who is first among good ones. near: those almost as good as the best, by their weights; two_choices: of two drawn by weight, the better one; softmax: everybody at times, the better ones more often. Default: near.',
+    ),
+  near: z.number().min(0).max(1).default(0.02).describe('How much worse is almost as good. Default: 0.02.'),
+  temperature: z.number().min(0.001).max(10).default(0.1).describe('Of softmax: the higher, the more evenly. Default: 0.1.'),
+});
+
 const route = z.strictObject({
   name: name().describe('Shown in `x-route-id`.'),
   models: z
@@ -31,9 +52,14 @@ const route = z.strictObject({
     .describe('Who may serve. Default: the model that was asked for.'),
   fallback: z.array(modelReference()).default([]).describe('Models to try after the chosen one failed.'),
   weights: z
-    .strictObject({ cost: z.number().min(0).optional(), latency: z.number().min(0).optional(), quality: z.number().min(0).optional() })
+    .strictObject({
+      cost: z.number().min(0).max(1000).default(0).describe('Default: 0.'),
+      latency: z.number().min(0).max(1000).default(0).describe('Default: 0.'),
+      quality: z.number().min(0).max(1000).default(0).describe('Default: 0.'),
+    })
     .optional()
-    .describe('Kept for scored routing: no effect in this version.'),
+    .describe('Candidates by score: what counts, in proportion. All 0: by load alone. Default: by the weights of the candidates.'),
+  score: score.optional().describe('How the score is made. Only together with weights.'),
   on_store_error: onStoreError(),
   protect: z
     .enum(['cheaper', 'deny', 'none'])

@@ -9,8 +9,6 @@ export interface ScorePolicy {
   /** Milliseconds at which the latency term is 0; null: compared among the candidates. */
   readonly latencyMs: number | null;
   readonly spread: Spread;
-  /** Different failure domains among the first so many, where there are any. */
-  readonly apart: number;
 }
 
 /**
@@ -29,5 +27,4 @@ export const LEAST_LOADED: ScorePolicy = {
   costCeiling: null,
   latencyMs: null,
   spread: { kind: 'near', near: 0 },
-  apart: 3,
 };

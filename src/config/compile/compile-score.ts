@@ -1,0 +1,33 @@
+import type { ScorePolicy, Spread } from '../../core/score-policy.ts';
+import type { ConfigDocument } from '../schema/document.ts';
+
+type RouteEntry = ConfigDocument['routes'][number];
+
+const MICRO = 1_000_000;
+const DEFAULTS = { load: 0.2, spread: 'near', near: 0.02, temperature: 0.1 } as const;
+
+/** How a route with `weights` weighs its candidates; null for one without. */
+export function compileScore({ weights, score }: RouteEntry): ScorePolicy | null {
+  if (weights === undefined) return null;
+  const rule: NonNullable<RouteEntry['score']> = score ?? DEFAULTS;
+  return {
+    weights,
+    load: rule.load,
+    costCeiling: rule.cost_ceiling === undefined ? null : rule.cost_ceiling * MICRO,
+    latencyMs: rule.latency ?? null,
+    spread: spreadOf(rule),
+  };
+}
+
+function spreadOf({ spread, near, temperature }: NonNullable<RouteEntry['score']>): Spread {
+  switch (spread) {
+    case 'near':
+      return { kind: 'near', near };
+    case 'two_choices':
+      return { kind: 'two_choices' };
+    case 'softmax':
+      return { kind: 'softmax', temperature };
+    default:
+      return spread satisfies never;
+  }
+}

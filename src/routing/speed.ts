@@ -1,0 +1,97 @@
+import { DecayedMean } from '../lib/decay/decayed-mean.ts';
+import { paceFactor } from './health-factor.ts';
+import type { Lease } from './lease.ts';
+import type { Pace, Paced } from './pace.ts';
+
+/** How long samples count, milliseconds. Those that come at the end of an answer are older when they come. */
+const FIRST_MEMORY_MS = 3000;
+const END_MEMORY_MS = 9000;
+/** So many samples of the usual speed are believed in besides: after 14 spells of memory without a new one, it is as usual again. */
+const FADING = 1e-6;
+/** Answers may be this many times longer than usual before their silence says something. */
+const LONG_ANSWER = 3;
+
+/** How fast one target does one kind of work, held against its peers. Times are milliseconds of one monotonic clock. */
+export class Speed implements Paced {
+  readonly pace: Pace;
+  readonly #isStream: boolean;
+  readonly #answer: DecayedMean;
+  readonly #token = new DecayedMean(END_MEMORY_MS);
+  readonly #silent = new Set<Lease>();
+
+  constructor(pace: Pace, isStream: boolean) {
+    this.pace = pace;
+    this.#isStream = isStream;
+    this.#answer = new DecayedMean(isStream ? FIRST_MEMORY_MS : END_MEMORY_MS);
+    pace.join(this);
+  }
+
+  begin(lease: Lease): void {
+    this.#silent.add(lease);
+  }
+
+  drop(lease: Lease): void {
+    this.#silent.delete(lease);
+  }
+
+  /** The first token of a stream. */
+  firstToken(lease: Lease, now: number): void {
+    this.#silent.delete(lease);
+    this.#sample(lease.promptTokens, now - lease.startedAt, now);
+  }
+
+  /** An answer of so many tokens went well to its end. */
+  served(lease: Lease, tokens: number, now: number): void {
+    this.pace.answered(tokens, now);
+    if (!this.#isStream) this.#sample(tokens, now - lease.startedAt, now);
+    else if (lease.firstAt !== null && tokens > 1) this.#token.add((now - lease.firstAt) / (tokens - 1), now);
+  }
+
+  /** It failed before anything came: how long it kept silent is known, and only ever too short. */
+  heardNothing(lease: Lease, now: number): void {
+    const expected = this.#expectedWait(lease);
+    const waited = now - lease.startedAt;
+    // A fast refusal is an error, not speed.
+    if (expected !== null && waited > expected) this.#answer.add(waited / expected, now);
+  }
+
+  /** Observed over expected time; who still waits, and for how long, counts too. */
+  answerPace(now: number): number | null {
+    const seen = this.#answer.value === null ? null : this.#answer.shrunk(1, FADING, now);
+    const [oldest] = this.#silent;
+    if (oldest === undefined) return seen;
+    const expected = this.#expectedWait(oldest);
+    if (expected === null) return seen;
+    const waiting = (now - oldest.startedAt) / expected;
+    // A wait that is shorter than usual says nothing yet.
+    return seen === null ? (waiting > 1 ? waiting : null) : Math.max(seen, waiting);
+  }
+
+  /** Milliseconds a token after the first. */
+  tokenPace(): number | null {
+    return this.#token.value;
+  }
+
+  /** 1 = as its peers or faster. */
+  factor(now: number): number {
+    const usual = this.pace.usual(now);
+    return Math.min(paceFactor(this.answerPace(now), usual.answer), paceFactor(this.tokenPace(), usual.token));
+  }
+
+  retire(): void {
+    this.pace.leave(this);
+  }
+
+  #sample(size: number, ms: number, now: number): void {
+    const took = Math.max(0, ms);
+    const expected = this.pace.expected(size);
+    this.pace.saw(size, took, now);
+    this.#answer.add(expected === null ? 1 : took / expected, now);
+  }
+
+  /** How long the first sign of this one may take, as things usually are. */
+  #expectedWait(lease: Lease): number | null {
+    if (this.#isStream) return this.pace.expected(lease.promptTokens);
+    return this.pace.expected(Math.min(lease.outputTokens, LONG_ANSWER * this.pace.likelyOutput(lease.outputTokens)));
+  }
+}

@@ -80,6 +80,17 @@ function findCommand(words: readonly string[]): Command | null {
   return found ?? new Command();
 }
 
+test('operations.md says how every command exits, and of no other', () => {
+  const leaves = (command: Command, above: readonly string[]): readonly string[] => {
+    const path = [...above, command.name()];
+    return command.commands.length === 0 ? [path.join(' ')] : command.commands.flatMap((child) => leaves(child, path));
+  };
+  const [, section = ''] = read('docs/operations.md').split('| command | exits with |');
+  const rows = (section.split('\n\n')[0] ?? '').split('\n').map((line) => line.split('|')[1] ?? '');
+  const told = rows.flatMap((cell) => [...cell.matchAll(/`([a-z ]+)`/g)].map(([, name = '']) => name));
+  assert.deepEqual(told.toSorted(), COMMANDS.flatMap((command) => leaves(command, [])).toSorted());
+});
+
 test('every npm script that the pages name is one that there is', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   for (const file of ['README.md', 'CONTRIBUTING.md', 'docs/operations.md']) {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../core/ports/telemetry.ts';
 import { createLiveFigures } from '../control/live/live-figures.ts';
+import { publishLive } from '../control/live/publish-live.ts';
 import { systemClock } from '../core/ports/clock.ts';
 import { createExtProcServer } from '../extproc/server.ts';
 import type { Stores } from '../store/stores.ts';
@@ -19,7 +20,6 @@ import { openAudit, type OpenedAudit } from './open-audit.ts';
 import { openStores } from './open-stores.ts';
 import { serverLimits } from './server-limits.ts';
 import { startSweeper } from './sweeper.ts';
-import { tellLive } from './tell-live.ts';
 import type { WorkerReport } from './worker-messages.ts';
 
 export interface WorkerOptions {
@@ -27,6 +27,8 @@ export interface WorkerOptions {
   readonly index: number;
   /** Where workers keep the sockets on which they find each other. */
   readonly runDir: string;
+  /** Names the server that it belongs to among all replicas. */
+  readonly replica: string;
   readonly log: Log;
 }
 
@@ -67,7 +69,7 @@ interface Parts {
 }
 
 async function assemble(
-  { loaded, index, runDir, log }: WorkerOptions,
+  { loaded, index, runDir, replica, log }: WorkerOptions,
   { metrics, stores, audit }: Parts,
 ): Promise<Worker> {
   const { server: settings } = loaded.snapshot;
@@ -119,7 +121,8 @@ async function assemble(
   await neighbours.start();
   const admin =
     index === 0 ? await openAdmin({ config: config.current, gateway, stores, operators, audit, log }) : null;
-  const told = tellLive({ figures, store: stores.live, worker: index, running: () => gateway.live.size });
+  const running = (): number => gateway.live.size;
+  const told = publishLive({ figures, store: stores.live, replica, worker: index, running, clock: systemClock });
   config.follow(gateway.prefetch);
   const stopSweeper = startSweeper(stores.quota, log, metrics);
 

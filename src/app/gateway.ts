@@ -24,8 +24,10 @@ import { createSchedule } from '../stations/schedule/station.ts';
 import { createWrap } from '../stations/wrap/wrap.ts';
 import type { KeyDirectory } from '../store/key-directory.ts';
 import type { Stores } from '../store/stores.ts';
+import type { Engine } from '../routing/engine.ts';
 import type { Dialects } from './dialects.ts';
 import type { OpenedAudit } from './open-audit.ts';
+import { watchTries } from './watch-tries.ts';
 
 export interface GatewayOptions {
   readonly config: () => Snapshot;
@@ -36,6 +38,8 @@ export interface GatewayOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly figures: LiveFigures;
+  /** What is known of who could serve, and who decides by it. */
+  readonly engine: Engine;
   readonly clock: Clock;
   readonly mayWatchBody: () => boolean;
   readonly audit: OpenedAudit;
@@ -60,7 +64,7 @@ export interface Gateway {
 /** Joins the six stations, in the order in which a request meets them, to the stores and the telemetry. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, stores, dialects, worker, workers, log, metrics, clock, mayWatchBody, audit } = options;
-  const { keys, directory, protection, figures } = options;
+  const { keys, directory, protection, figures, engine } = options;
   const client = createOpenAiClient();
   const live = new LiveRequests();
   const authenticate = createAuthenticate({ log, metrics, clock, keys, directory });
@@ -78,7 +82,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { stations } = Pipeline.start()
     .via(authenticate)
     .via(schedule.station)
-    .via(createRoute({ log, metrics, clock, supports: dialects.supports, directory, protection }))
+    .via(createRoute({ log, metrics, clock, supports: dialects.supports, directory, protection, engine }))
     .via(enhance)
     .via(adapt.station)
     .via(createWrap({ log, metrics, traces: stores.traces, audit }));
@@ -97,6 +101,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     worker,
     metrics,
     figures,
+    watch: watchTries(engine, clock),
     log,
     clock,
   };

@@ -17,6 +17,7 @@ import { createNeighbours } from './neighbours.ts';
 import { localRedis } from './local-redis.ts';
 import { followOperators } from './follow-operators.ts';
 import { openAudit, type OpenedAudit } from './open-audit.ts';
+import { openRouting } from './open-routing.ts';
 import { openStores } from './open-stores.ts';
 import { serverLimits } from './server-limits.ts';
 import { startSweeper } from './sweeper.ts';
@@ -75,6 +76,15 @@ async function assemble(
   const { server: settings } = loaded.snapshot;
   const config = createLiveConfig(loaded, log, metrics);
   const figures = createLiveFigures({ clock: systemClock });
+  const routing = openRouting({
+    config: config.current,
+    store: stores.live,
+    replica,
+    worker: index,
+    log,
+    metrics,
+    clock: systemClock,
+  });
   const operators = followOperators({ config: config.current, stores, log, metrics });
   const gateway = createGateway({
     config: config.current,
@@ -88,6 +98,7 @@ async function assemble(
     log,
     metrics,
     figures,
+    engine: routing.engine,
     clock: systemClock,
     mayWatchBody: bodyWatch(systemClock),
     audit,
@@ -122,7 +133,15 @@ async function assemble(
   const admin =
     index === 0 ? await openAdmin({ config: config.current, gateway, stores, operators, audit, log }) : null;
   const running = (): number => gateway.live.size;
-  const told = publishLive({ figures, store: stores.live, replica, worker: index, running, clock: systemClock });
+  const told = publishLive({
+    figures,
+    store: stores.live,
+    replica,
+    worker: index,
+    running,
+    routing: routing.word,
+    clock: systemClock,
+  });
   config.follow(gateway.prefetch);
   const stopSweeper = startSweeper(stores.quota, log, metrics);
 
@@ -141,6 +160,7 @@ async function assemble(
       gateway.live.endAll();
       await Promise.race([gateway.live.finished(), sleep(FLUSH_MS, undefined, { ref: false })]);
       await stores.flush(FLUSH_MS);
+      routing.close();
       await told.close();
       await neighbours.close();
       await operators.close();

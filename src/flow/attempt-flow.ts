@@ -1,3 +1,4 @@
+import { retryAfterMs } from '../core/retry-after.ts';
 import type { RequestContext } from '../core/context.ts';
 import type { ResponseDecoder } from '../core/dialect.ts';
 import { GatewayError } from '../core/error.ts';
@@ -68,7 +69,7 @@ export class AttemptFlow implements AttemptExchange {
     const { owner, adapt } = this.#options;
     const attempt = this.#attempt;
     if (attempt === null || attempt.last || owner.over) return PASS;
-    owner.closing.attempts.answered(head.status);
+    owner.closing.attempts.answered(head.status, retryAfterMs(head.headers));
     if (head.status >= 400) return this.#giveUp(`status ${head.status}`, null, null);
     if (!owner.context.request.stream) return end || !isJson(head) ? this.#tryNext('not JSON', null) : PASS;
     if (end) return this.#tryNext('empty answer', null);

@@ -2,19 +2,33 @@ import type { RequestContext } from '../core/context.ts';
 import type { LedgerEvent } from '../core/ledger-event.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { LiveFigures, LiveTry } from '../core/ports/live.ts';
+import type { TryOutcome, TryWatch, TryWork, WatchedTry } from '../core/ports/try-watch.ts';
 import type { Attempt } from '../core/station.ts';
 import type { AttemptRecord } from '../core/trail.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
+import { workOf } from '../stations/route/targets.ts';
 import { ledgerEvent } from '../stations/wrap/ledger-events.ts';
 import type { ClosingHow } from './closing-how.ts';
 import type { GrowingContext } from './walk.ts';
+
+export interface AttemptLogOptions {
+  readonly ctx: GrowingContext;
+  readonly clock: Clock;
+  /** Counts what runs now. */
+  readonly figures: LiveFigures;
+  /** Decides on the next tries. */
+  readonly watch: TryWatch;
+}
 
 interface Entry {
   readonly attempt: Attempt;
   /** Whoever counts what runs now; null once it was told of the end. */
   live: LiveTry | null;
+  /** Whoever decides on the next tries; likewise. */
+  watched: WatchedTry | null;
   readonly startedMs: number;
   status: number | null;
+  retryAfterMs: number | null;
   firstByteMs: number | null;
   failure: string | null;
   usage: Usage;
@@ -25,15 +39,17 @@ export class AttemptLog {
   readonly #ctx: GrowingContext;
   readonly #clock: Clock;
   readonly #live: LiveFigures;
+  readonly #watch: TryWatch;
   readonly #entries: Entry[] = [];
   #firstTokenMs: number | null = null;
   /** The client's answer has begun. */
   begun = false;
 
-  constructor(ctx: GrowingContext, clock: Clock, live: LiveFigures) {
+  constructor({ ctx, clock, figures, watch }: AttemptLogOptions) {
     this.#ctx = ctx;
     this.#clock = clock;
-    this.#live = live;
+    this.#live = figures;
+    this.#watch = watch;
   }
 
   /** Tries that Envoy has made, as far as it told. */
@@ -59,12 +75,14 @@ export class AttemptLog {
   }
 
   start(attempt: Attempt): void {
-    this.#leave({ served: false, failed: true }, 0);
+    this.#leave({ served: false, failed: true }, NO_USAGE);
     this.#entries.push({
       attempt,
       live: this.#live.begin(this.#ctx.decision?.route.id ?? '', attempt.candidate.deployment),
+      watched: this.#watch.begin(attempt.candidate.deployment, this.#work(attempt)),
       startedMs: this.#elapsed(),
       status: null,
+      retryAfterMs: null,
       firstByteMs: null,
       failure: null,
       usage: NO_USAGE,
@@ -72,10 +90,11 @@ export class AttemptLog {
   }
 
   /** The head of the latest try's answer. */
-  answered(status: number): void {
+  answered(status: number, retryAfterMs: number | null = null): void {
     const entry = this.#entries.at(-1);
     if (entry === undefined) return;
     entry.status = status;
+    entry.retryAfterMs = retryAfterMs;
     entry.firstByteMs ??= this.#elapsed();
   }
 
@@ -88,7 +107,9 @@ export class AttemptLog {
   }
 
   firstToken(): void {
-    this.#firstTokenMs ??= this.#elapsed();
+    if (this.#firstTokenMs !== null) return;
+    this.#firstTokenMs = this.#elapsed();
+    this.#entries.at(-1)?.watched?.firstToken();
   }
 
   /** Cost events of the tries that did not serve. */
@@ -126,17 +147,32 @@ export class AttemptLog {
 
   /** The request is over: its last try runs no more. `usage`: of what was served. Again: nothing. */
   leave(how: ClosingHow, usage: Usage): void {
-    this.#leave({ served: how.kind === 'complete', failed: isBlamed(how) }, usage.prompt + usage.completion);
+    // One that kept on speaking until the time was up is not to blame for a long answer.
+    const spoke = how.kind === 'cut' && how.by === 'deadline' && this.#firstTokenMs !== null;
+    this.#leave({ served: how.kind === 'complete', failed: isBlamed(how) && !spoke }, usage);
   }
 
-  #leave(outcome: { readonly served: boolean; readonly failed: boolean }, tokens: number): void {
+  #leave(outcome: { readonly served: boolean; readonly failed: boolean }, usage: Usage): void {
     const entry = this.#entries.at(-1);
     if (entry === undefined || entry.live === null) return;
-    const { live, startedMs } = entry;
+    const { live, watched, startedMs } = entry;
     entry.live = null;
+    entry.watched = null;
     const first = this.#ctx.request?.stream === true ? this.#firstTokenMs : null;
     const firstTokenMs = first === null ? null : first - startedMs;
-    live.end({ ...outcome, ms: this.#elapsed() - startedMs, firstTokenMs, tokens });
+    live.end({ ...outcome, ms: this.#elapsed() - startedMs, firstTokenMs, tokens: usage.prompt + usage.completion });
+    watched?.end(tryOutcome(outcome, entry, usage));
+  }
+
+  #work({ candidate }: Attempt): TryWork {
+    const ctx = this.#ctx as RequestContext;
+    const { profile } = candidate.deployment;
+    return {
+      ...workOf(ctx),
+      request: ctx.id,
+      outputTokens: ctx.request.maxOutputTokens ?? profile.defaultMaxTokens,
+      deadline: ctx.deadline,
+    };
   }
 
   #givenUp(index: number): AttemptRecord['outcome'] {
@@ -151,6 +187,15 @@ export class AttemptLog {
 
 function failureOf(entry: Entry): string {
   return entry.status === null ? 'given up by the proxy before we saw an answer' : `status ${entry.status}`;
+}
+
+function tryOutcome(
+  { served, failed }: { readonly served: boolean; readonly failed: boolean },
+  { status, retryAfterMs }: Entry,
+  usage: Usage,
+): TryOutcome {
+  if (served) return { kind: 'served', completionTokens: usage.completion };
+  return failed ? { kind: 'failed', status, retryAfterMs } : { kind: 'left' };
 }
 
 /** Is the deployment to blame? Not for what it refused with reason, nor for clients that leave. */

@@ -25,7 +25,7 @@ export class Closing {
   constructor(options: FlowOptions, ctx: GrowingContext) {
     this.#options = options;
     this.#ctx = ctx;
-    this.attempts = new AttemptLog(ctx, options.clock, options.figures);
+    this.attempts = new AttemptLog({ ctx, ...options });
   }
 
   /** The try that is under way or served. */

@@ -9,6 +9,7 @@ import { HeaderList, type HeaderPair, type LocalResponse, type RequestHead, type
 import { newRequestId, operationOf } from '../core/ids.ts';
 import { type MicroUnits, microUnits } from '../core/money.ts';
 import type { LiveTry } from '../core/ports/live.ts';
+import type { TryOutcome, TryWork, WatchedTry } from '../core/ports/try-watch.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import type { Backend, Deployment, Snapshot } from '../core/snapshot.ts';
 import type { Attempt } from '../core/station.ts';
@@ -181,7 +182,15 @@ export function deploymentOf(backend: string, over: Partial<Deployment> = {}): D
       cachedPerMtok: 0 as MicroUnits,
       completionPerMtok: microUnits(2_000_000),
     },
-    profile: { p95Ms: 1, quality: 1, context: 1000, defaultMaxTokens: 10 },
+    profile: {
+      p95Ms: null,
+      firstTokenMs: null,
+      tokenMs: null,
+      quality: 1,
+      qualityFor: new Map(),
+      context: 1000,
+      defaultMaxTokens: 10,
+    },
     concurrency: null,
     costTier: 'economy',
     ...over,
@@ -263,6 +272,7 @@ export interface Bench {
   readonly clock: { at: number };
   /** What whoever counts what runs was told. */
   readonly tries: readonly LiveRecord[];
+  readonly watched: readonly WatchedRecord[];
 }
 
 export interface LiveRecord {
@@ -274,6 +284,18 @@ function beginOf(tries: LiveRecord[], where: string): LiveTry {
   const record: LiveRecord = { where, ends: [] };
   tries.push(record);
   return { end: (outcome) => void record.ends.push(outcome) };
+}
+
+export interface WatchedRecord {
+  readonly id: string;
+  readonly work: TryWork;
+  readonly told: (TryOutcome | 'first token')[];
+}
+
+function watchedOf(watched: WatchedRecord[], id: string, work: TryWork): WatchedTry {
+  const record: WatchedRecord = { id, work, told: [] };
+  watched.push(record);
+  return { firstToken: () => void record.told.push('first token'), end: (outcome) => void record.told.push(outcome) };
 }
 
 export interface BenchOptions {
@@ -304,6 +326,7 @@ export function bench({
   const streams = { request: 0, attempt: 0 };
   const clock = { at: 1000 };
   const tries: LiveRecord[] = [];
+  const watched: WatchedRecord[] = [];
   const snapshot = configOf(config);
   const does: Behaviour = { ...GIVES, 'route.run': () => ({ decision: decisionOf(deployments) }), ...behave };
   const adapt = createAdapt({ dialects: new Map([['fake', backendDialect]]) });
@@ -349,6 +372,7 @@ export function bench({
     streams,
     clock,
     tries,
+    watched,
     options: {
       stations,
       adapt,
@@ -364,6 +388,7 @@ export function bench({
       worker: 0,
       metrics,
       figures: { begin: (route, { id }) => beginOf(tries, `${route} ${id}`) },
+      watch: { begin: ({ id }, work) => watchedOf(watched, id, work) },
       log,
       clock: { now: () => clock.at, time: () => 1_700_000_000_000 + clock.at },
     },

@@ -5,6 +5,7 @@ import type { HeaderPair, LocalResponse, RequestHead } from '../core/http.ts';
 import type { LimitState } from '../core/limit.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { LiveFigures } from '../core/ports/live.ts';
+import type { TryWatch } from '../core/ports/try-watch.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Adapt } from '../stations/adapt/adapt.ts';
@@ -41,6 +42,8 @@ export interface FlowOptions {
   readonly metrics: Metrics;
   /** Counts what runs now. */
   readonly figures: LiveFigures;
+  /** Hears how tries go, to decide on the next ones. */
+  readonly watch: TryWatch;
   readonly log: Log;
   readonly clock: Clock;
 }

@@ -1,3 +1,4 @@
+import { retryAfterMs } from '../core/retry-after.ts';
 import type { RequestContext } from '../core/context.ts';
 import type { ResponseHead } from '../core/http.ts';
 import { Answer, type AnswerEnd } from './answer.ts';
@@ -16,7 +17,7 @@ export function openAnswer(
 ): Answer {
   const attempt = closing.current;
   if (attempt === null) throw new TypeError('no attempt to read the answer of');
-  closing.attempts.answered(head.status);
+  closing.attempts.answered(head.status, retryAfterMs(head.headers));
   const limits = ctx.admission.kind === 'held' ? ctx.admission.limits : [];
   const answer = new Answer({
     ctx,

@@ -57,6 +57,15 @@ export class Board {
     live.end(lease, outcome, now);
   }
 
+  /** 0.05..1; 1 for one that nothing is known of. */
+  healthOf(incarnation: string, now: number): number {
+    return this.#live.get(incarnation)?.health(now) ?? 1;
+  }
+
+  has(incarnation: string): boolean {
+    return this.#live.has(incarnation);
+  }
+
   /** Our own load, for other replicas. */
   load(): Load {
     const running = new Map<string, number>();

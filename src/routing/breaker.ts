@@ -35,6 +35,8 @@ export class Breaker {
   #row = 0;
   #goodRow = 0;
   #probedAt = -Infinity;
+  /** Is it open by another's word alone? */
+  #adopted = false;
 
   /** @param policy - Read anew each time: the configuration may change. */
   constructor(policy: () => BreakerPolicy, onChange: (state: BreakerState, reason: string) => void = () => {}) {
@@ -110,10 +112,29 @@ export class Breaker {
     }
   }
 
-  /** Another replica opened its breaker: what it saw holds here as well. */
-  adopt(state: 'soft' | 'hard', now: number): void {
+  /** When the state began. */
+  get since(): number {
+    return this.#since;
+  }
+
+  /** Did it open by what was seen here? */
+  get isOwn(): boolean {
+    return !this.#adopted;
+  }
+
+  /** Another replica opened its breaker: what it saw holds here as well. Tells whether that changed anything. */
+  adopt(state: 'soft' | 'hard', now: number): boolean {
     const isWorse = this.state(now) === 'closed' || this.#state === 'recovering' || state === 'hard';
-    if (isWorse && this.#state !== state) this.#enter(state, 'another replica opened it', now);
+    if (!isWorse || this.#state === state) return false;
+    this.#enter(state, 'another replica opened it', now);
+    this.#adopted = true;
+    return true;
+  }
+
+  /** The other replica took its word back. */
+  release(now: number): void {
+    if (!this.#adopted || this.state(now) === 'closed' || this.#state === 'recovering') return;
+    this.#enter('recovering', 'it answers another replica again', now);
   }
 
   #whileClosed(sign: BreakerSign, now: number): void {
@@ -159,6 +180,7 @@ export class Breaker {
 
   #enter(state: BreakerState, reason: string, now: number): void {
     this.#state = state;
+    this.#adopted = false;
     this.#since = now;
     this.#step = 0;
     this.#goodRow = 0;

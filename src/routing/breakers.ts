@@ -11,8 +11,20 @@ export interface BreakerChange {
   readonly reason: string;
 }
 
+/** A breaker that is not closed. */
+export interface OpenBreaker {
+  readonly incarnation: string;
+  readonly kind: string;
+  readonly state: BreakerState;
+  /** When the state began. */
+  readonly since: number;
+  /** Did it open by what was seen here? */
+  readonly isOwn: boolean;
+}
+
 export interface BreakersOptions {
-  readonly policy?: () => BreakerPolicy;
+  /** Read anew each time; null = there are no breakers now. */
+  readonly policy?: () => BreakerPolicy | null;
   readonly onChange?: (change: BreakerChange) => void;
 }
 
@@ -30,6 +42,7 @@ export class Breakers {
 
   /** May a request of that kind go there? By chance, where only a share may. */
   gate(target: Target, kind: string, now: number, random: Random): Gate {
+    if (this.#policy() === null) return 'open';
     const breaker = this.#byTarget.get(target.incarnation)?.get(kind);
     if (breaker === undefined) return 'open';
     const share = breaker.share(now);
@@ -45,29 +58,49 @@ export class Breakers {
   }
 
   note(target: Target, kind: string, sign: BreakerSign, now: number): void {
+    if (this.#policy() === null) return;
     this.of(target, kind).note(sign, now);
   }
 
+  /** Takes over what another replica saw. Tells whether that changed anything. */
+  adopt(incarnation: string, kind: string, state: 'soft' | 'hard', now: number): boolean {
+    if (this.#policy() === null) return false;
+    return this.#at(incarnation, incarnation.split(' ', 1)[0] ?? '', kind).adopt(state, now);
+  }
+
+  release(incarnation: string, kind: string, now: number): void {
+    this.#byTarget.get(incarnation)?.get(kind)?.release(now);
+  }
+
   of(target: Target, kind: string): Breaker {
-    const kinds = this.#byTarget.get(target.incarnation) ?? new Map<string, Breaker>();
-    this.#byTarget.set(target.incarnation, kinds);
+    return this.#at(target.incarnation, target.id, kind);
+  }
+
+  #at(incarnation: string, id: string, kind: string): Breaker {
+    const kinds = this.#byTarget.get(incarnation) ?? new Map<string, Breaker>();
+    this.#byTarget.set(incarnation, kinds);
     const known = kinds.get(kind);
     if (known !== undefined) return known;
-    const { policy = () => DEFAULT_BREAKER, onChange } = this.#options;
-    const { incarnation, id } = target;
-    const made = new Breaker(policy, (state, reason) => onChange?.({ incarnation, id, kind, state, reason }));
+    const { onChange } = this.#options;
+    const made = new Breaker(
+      () => this.#policy() ?? DEFAULT_BREAKER,
+      (state, reason) => onChange?.({ incarnation, id, kind, state, reason }),
+    );
     kinds.set(kind, made);
     return made;
   }
 
+  #policy(): BreakerPolicy | null {
+    const { policy } = this.#options;
+    return policy === undefined ? DEFAULT_BREAKER : policy();
+  }
+
   /** Breakers that are not closed. */
-  *opened(
-    now: number,
-  ): Generator<{ readonly incarnation: string; readonly kind: string; readonly state: BreakerState }> {
+  *opened(now: number): Generator<OpenBreaker> {
     for (const [incarnation, kinds] of this.#byTarget)
       for (const [kind, breaker] of kinds) {
         const state = breaker.state(now);
-        if (state !== 'closed') yield { incarnation, kind, state };
+        if (state !== 'closed') yield { incarnation, kind, state, since: breaker.since, isOwn: breaker.isOwn };
       }
   }
 

@@ -249,9 +249,9 @@ test('as given: the order stands, breakers and rests do not', () => {
 test('when breakers hold back everybody: a share goes on, or nobody, by rule; a hard one lets nobody through', () => {
   const made = rig();
   for (let at = 0; at < 6; at += 1) made.fail(A, at);
-  const ask = (whenAllOpen: 'serve' | 'refuse') => made.decide([A], 100, { whenAllOpen });
-  assert.deepEqual([ask('refuse').order.length, ask('refuse').insteadOf], [0, 'circuit_breaker_open']);
-  assert.deepEqual([ids(ask('serve')), ask('serve').choice], ['a', 'last_resort']);
+  const ask = (lastResort: 'late' | 'anybody') => made.decide([A], 100, { lastResort });
+  assert.deepEqual([ask('late').order.length, ask('late').insteadOf], [0, 'circuit_breaker_open']);
+  assert.deepEqual([ids(ask('anybody')), ask('anybody').choice], ['a', 'last_resort']);
   made.breakers.of(A, 'chat').adopt('hard', 100);
-  assert.equal(ask('serve').order.length, 0);
+  assert.equal(ask('anybody').order.length, 0);
 });

@@ -47,8 +47,11 @@ export interface Question {
   readonly adjust?: Adjust | null;
   /** How many tries there may be: so many entries lie in different failure domains, where there are enough. */
   readonly tries: number;
-  /** When breakers hold back everybody: ask those all the same that get a share as it is, or nobody. */
-  readonly whenAllOpen: 'serve' | 'refuse';
+  /**
+   * When everybody is left out: nobody; those that are merely too slow, the fastest first; or, without such, those that a
+   * breaker holds back but not wholly, and then those that asked for a rest.
+   */
+  readonly lastResort: 'nobody' | 'late' | 'anybody';
   /** Milliseconds of the clock of `board`. */
   readonly now: number;
 }
@@ -131,12 +134,22 @@ function lastResort(question: Question, excluded: readonly Excluded[], spare: re
   const late = excluded
     .filter(({ why }) => why === 'latency_budget')
     .toSorted((a, b) => (a.scored.estimate.totalMs ?? 0) - (b.scored.estimate.totalMs ?? 0));
-  const chosen = late.length > 0 ? late : question.whenAllOpen === 'serve' ? spare : [];
+  const { lastResort: rule } = question;
+  const resting = excluded.filter(({ why }) => why === 'cooling_down');
+  const chosen = rule === 'nobody' ? [] : late.length > 0 ? late : rule === 'anybody' ? [...spare, ...resting] : [];
+  const [first] = chosen;
   return {
     order: chosen.map(({ scored }) => scored),
     excluded,
-    choice: chosen.length > 0 ? 'last_resort' : null,
-    insteadOf: excluded[0]?.why ?? null,
+    choice: first === undefined ? null : 'last_resort',
+    insteadOf:
+      first === undefined
+        ? (excluded[0]?.why ?? null)
+        : insteadOf(
+            first.scored,
+            excluded.filter((one) => one !== first),
+            question,
+          ),
   };
 }
 
@@ -157,7 +170,7 @@ function insteadOf(
   { rank, targets }: Question,
 ): Exclusion | null {
   if (first === undefined) return null;
-  const place = ({ live }: Scored): number => targets.indexOf(live.target);
+  const place = ({ target }: Scored): number => targets.indexOf(target);
   const isAhead = (one: Scored): boolean =>
     rank === 'given' ? place(one) < place(first) : one.utility > first.utility;
   return excluded.find(({ scored }) => isAhead(scored))?.why ?? null;

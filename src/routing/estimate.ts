@@ -30,7 +30,7 @@ function service(live: LiveTarget, ask: Ask, now: number): Estimate {
   }
   const expected = ask.stream ? pace.expected(ask.promptTokens) : null;
   const firstTokenMs = expected === null ? prior.firstTokenMs : expected * slower;
-  const tokenMs = speed?.tokenPace() ?? prior.tokenMs;
+  const tokenMs = speed?.tokenPace(now) ?? prior.tokenMs;
   if (firstTokenMs === null || tokenMs === null) return { firstTokenMs, totalMs: prior.totalMs };
   return { firstTokenMs, totalMs: firstTokenMs + tokenMs * Math.max(0, output - 1) };
 }

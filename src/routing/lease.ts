@@ -7,6 +7,7 @@ export class Lease {
   readonly promptTokens: number;
   readonly outputTokens: number;
   readonly kind: string;
+  readonly stream: boolean;
   /** When it counts as forgotten. */
   expiresAt: number;
   /** When the first piece of the answer came; null = not yet. */
@@ -17,6 +18,7 @@ export class Lease {
     this.promptTokens = ask.promptTokens;
     this.outputTokens = ask.outputTokens;
     this.kind = ask.kind;
+    this.stream = ask.stream;
     this.startedAt = startedAt;
     this.expiresAt = expiresAt;
   }

@@ -34,11 +34,11 @@ function nearFirst(sorted: Scored[], near: number, random: Random): Scored[] {
   const count = sorted.findIndex(({ value }) => value < best.value - near);
   const alike = count === -1 ? sorted : sorted.slice(0, count);
   if (alike.length === 1) return sorted;
-  return [...byLot(alike, (one) => one.live.target.weight * one.health, random), ...sorted.slice(alike.length)];
+  return [...byLot(alike, (one) => one.target.weight * one.health, random), ...sorted.slice(alike.length)];
 }
 
 function betterOfTwo(sorted: Scored[], random: Random): Scored[] {
-  const [first, second] = byLot(sorted, (one) => one.live.target.weight, random);
+  const [first, second] = byLot(sorted, (one) => one.target.weight, random);
   if (first === undefined || second === undefined) return sorted;
   const chosen = sorted.indexOf(first) < sorted.indexOf(second) ? first : second;
   return [chosen, ...sorted.filter((one) => one !== chosen)];
@@ -47,7 +47,7 @@ function betterOfTwo(sorted: Scored[], random: Random): Scored[] {
 /** Each has a chance of weight × e^(value / temperature), and so on among those left (Gumbel's trick). */
 function bySoftmax(scored: readonly Scored[], temperature: number, random: Random): Scored[] {
   return scored
-    .map((one) => ({ one, key: one.value / temperature + Math.log(one.live.target.weight) + gumbel(random) }))
+    .map((one) => ({ one, key: one.value / temperature + Math.log(one.target.weight) + gumbel(random) }))
     .toSorted((a, b) => b.key - a.key)
     .map(({ one }) => one);
 }
@@ -70,10 +70,10 @@ export function keepApart(ordered: readonly Scored[], count: number): readonly S
   const taken: Scored[] = [];
   const seen = new Set<string>();
   while (taken.length < count && left.length > 0) {
-    const fresh = left.findIndex(({ live }) => !seen.has(live.target.domain));
+    const fresh = left.findIndex(({ target }) => !seen.has(target.domain));
     const [next] = left.splice(Math.max(0, fresh), 1);
     if (next === undefined) break;
-    seen.add(next.live.target.domain);
+    seen.add(next.target.domain);
     taken.push(next);
   }
   return [...taken, ...left];

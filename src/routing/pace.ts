@@ -11,7 +11,7 @@ const LEAST_MS = 1;
 /** What the comparison reads of one target: observed over expected time, 1 = as usual; null = nothing seen. */
 export interface Paced {
   answerPace(now: number): number | null;
-  tokenPace(): number | null;
+  tokenPace(now: number): number | null;
 }
 
 /**
@@ -60,7 +60,7 @@ export class Pace {
     if (now - this.#at >= FRESH_MS) {
       this.#at = now;
       this.#answer = lowerMedian([...this.#peers].map((peer) => peer.answerPace(now)));
-      this.#token = lowerMedian([...this.#peers].map((peer) => peer.tokenPace()));
+      this.#token = lowerMedian([...this.#peers].map((peer) => peer.tokenPace(now)));
     }
     return { answer: this.#answer, token: this.#token };
   }

@@ -12,7 +12,7 @@ export interface SlowRule {
 export interface ReporterOptions {
   readonly board: Board;
   readonly breakers: Breakers;
-  readonly slow: (target: Target, kind: string) => SlowRule | null;
+  readonly slow: (isStream: boolean) => SlowRule | null;
 }
 
 /** Takes the course of tries to where decisions look for it. Times are milliseconds of one monotonic clock. */
@@ -35,10 +35,10 @@ export class Reporter {
 
   /** The first piece of the answer that means something. */
   firstToken(began: Began, now: number): void {
-    const { lease, live } = began;
+    const { lease } = began;
     if (lease.isOver || lease.firstAt !== null) return;
     this.#board.firstToken(began, now);
-    const rule = this.#slow(live.target, lease.kind);
+    const rule = this.#slow(lease.stream);
     if (rule?.signal === 'first_token') this.#judge(began, now - lease.startedAt > rule.limitMs, now);
   }
 
@@ -48,7 +48,7 @@ export class Reporter {
     this.#board.end(began, outcome, now);
     if (outcome.kind === 'failed') this.#breakers.note(live.target, lease.kind, 'error', now);
     if (outcome.kind !== 'served') return;
-    const rule = this.#slow(live.target, lease.kind);
+    const rule = this.#slow(lease.stream);
     // Judged at its first token already.
     if (rule?.signal === 'first_token' && lease.firstAt !== null) return;
     this.#judge(began, rule !== null && now - lease.startedAt > rule.limitMs, now);

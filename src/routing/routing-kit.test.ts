@@ -64,7 +64,7 @@ export function rig({ seed = 1, slowMs = null as number | null } = {}) {
         rank: 'score',
         policy: LEAST_LOADED,
         tries: 3,
-        whenAllOpen: 'refuse',
+        lastResort: 'late',
         now,
         ...changes,
         ask: { ...ASK, ...changes.ask },

@@ -1,7 +1,7 @@
 import { costOf, estimate, type Estimate } from './estimate.ts';
 import type { LiveTarget } from './live-target.ts';
 import type { ScorePolicy } from '../core/score-policy.ts';
-import type { Ask } from './target.ts';
+import type { Ask, Target } from './target.ts';
 
 /** Requests at once that a target of unknown capacity is taken for good for. */
 const USUAL_CAPACITY = 32;
@@ -19,6 +19,7 @@ export interface Terms {
 
 /** What is known of a candidate at the moment of a decision. */
 export interface Looked {
+  readonly target: Target;
   readonly live: LiveTarget;
   readonly estimate: Estimate;
   /** Micro-units. */
@@ -48,6 +49,7 @@ export function look(live: LiveTarget, ask: Ask, now: number): Looked {
   const capacity = live.busy.limit ?? target.capacity ?? USUAL_CAPACITY;
   const { running } = live;
   return {
+    target,
     live,
     estimate: estimate(live, ask, now),
     cost: costOf(live, ask),
@@ -68,7 +70,7 @@ export function score(
   const costTerm = sum === 0 ? () => NEUTRAL : termOf(candidates, (one) => one.cost, policy.costCeiling);
   const latencyTerm = sum === 0 ? () => NEUTRAL : termOf(candidates, (one) => one.estimate.totalMs, policy.latencyMs);
   return candidates.map((one) => {
-    const terms: Terms = { cost: costTerm(one), latency: latencyTerm(one), quality: one.live.target.quality };
+    const terms: Terms = { cost: costTerm(one), latency: latencyTerm(one), quality: one.target.quality };
     const weighted =
       sum === 0
         ? 0

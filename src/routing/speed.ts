@@ -68,14 +68,14 @@ export class Speed implements Paced {
   }
 
   /** Milliseconds a token after the first. */
-  tokenPace(): number | null {
-    return this.#token.value;
+  tokenPace(now: number): number | null {
+    return this.#token.weight(now) < FADING ? null : this.#token.value;
   }
 
   /** 1 = as its peers or faster. */
   factor(now: number): number {
     const usual = this.pace.usual(now);
-    return Math.min(paceFactor(this.answerPace(now), usual.answer), paceFactor(this.tokenPace(), usual.token));
+    return Math.min(paceFactor(this.answerPace(now), usual.answer), paceFactor(this.tokenPace(now), usual.token));
   }
 
   retire(): void {

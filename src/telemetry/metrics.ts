@@ -38,7 +38,7 @@ function instruments(registry: Registry) {
     name: string,
     help: string,
     labelNames: readonly L[],
-    aggregator: 'sum' | 'min' = 'sum',
+    aggregator: 'sum' | 'min' | 'max' = 'sum',
   ): Gauge<L> => new Gauge({ name, help, labelNames: [...labelNames], registers: [registry], aggregator });
   const histogram = (name: string, help: string, labelNames: readonly string[], bounds: readonly number[]): AddTo =>
     createDistribution({ registry, name, help, labelNames }, bounds);
@@ -74,6 +74,13 @@ function instruments(registry: Registry) {
     store: gauge('tokenlat_store_up', '1 while the store answers', [], 'min'),
     running: gauge('tokenlat_deployment_running', 'Slots in use', ['deployment']),
     waiting: gauge('tokenlat_deployment_waiting', 'Requests in the queue', ['deployment']),
+    breaker: gauge(
+      'tokenlat_breaker_state',
+      '0 closed, 1 on its way back, 2 open for probes, 3 open',
+      ['deployment', 'kind'],
+      'max',
+    ),
+    leftOut: counter('tokenlat_left_out_total', 'Deployments passed over in decisions', ['deployment', 'reason']),
   };
 }
 
@@ -183,5 +190,8 @@ export function createMetrics({ labelValues, registry = new Registry() }: Metric
       series.running.set(labels, running);
       series.waiting.set(labels, waiting);
     },
+    breaker: (deployment, kind, state) =>
+      series.breaker.set({ deployment: bound('deployment', deployment), kind }, state),
+    leftOut: (deployment, reason) => series.leftOut([bound('deployment', deployment), reason], 1),
   };
 }

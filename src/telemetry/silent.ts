@@ -13,4 +13,6 @@ export const silentMetrics: Metrics = {
   storeState: nothing,
   quotaDenied: nothing,
   queue: nothing,
+  breaker: nothing,
+  leftOut: nothing,
 };

@@ -98,7 +98,10 @@ function checkRoutes(context: CheckContext): void {
     if (route.name === 'default' && (route.match !== undefined || route.models !== undefined))
       problem([...path, 'name'], '"default" is kept for the route without match and models');
     if (route.score !== undefined && route.weights === undefined)
-      problem([...path, 'score'], 'has no effect without weights: name what counts, such as weights: {cost: 0.5, quality: 0.5}');
+      problem(
+        [...path, 'score'],
+        'has no effect without weights: name what counts, such as weights: {cost: 0.5, quality: 0.5}',
+      );
     if (open && index < document.routes.length - 1)
       warn(path, 'takes every request: the routes below are never looked at');
     const fault = route.match === undefined ? null : context.checkMatch(route.match);

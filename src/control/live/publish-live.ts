@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/ports/clock.ts';
-import type { LiveStore } from '../../core/ports/live.ts';
+import type { LiveStore, RoutingWord } from '../../core/ports/live.ts';
 import type { CollectedFigures } from './live-figures.ts';
 
 export interface PublishLiveOptions {
@@ -10,6 +10,8 @@ export interface PublishLiveOptions {
   readonly worker: number;
   /** Requests under way here. */
   readonly running: () => number;
+  /** What others need for their decisions. */
+  readonly routing?: () => RoutingWord;
   readonly clock: Pick<Clock, 'time'>;
   readonly everyMs?: number;
   /** A worker that was not heard of for this long is gone. */
@@ -23,6 +25,7 @@ export function publishLive({
   replica,
   worker,
   running,
+  routing,
   clock,
   everyMs = 1000,
   keepMs = 5000,
@@ -33,7 +36,15 @@ export function publishLive({
     if (telling) return;
     telling = true;
     try {
-      const state = { replica, worker, startedAt, at: clock.time(), running: running(), rows: figures.rows() };
+      const state = {
+        replica,
+        worker,
+        startedAt,
+        at: clock.time(),
+        running: running(),
+        rows: figures.rows(),
+        ...(routing === undefined ? {} : { routing: routing() }),
+      };
       await store.publish(state, keepMs);
     } catch {
       // The store says itself when it is gone, and the next second tells everything anew.

@@ -20,6 +20,13 @@ export interface LiveRow {
   readonly firstToken: SparseCounts;
 }
 
+/** What a worker tells others for their decisions. Targets are named by their incarnation. */
+export interface RoutingWord {
+  readonly running: readonly (readonly [incarnation: string, running: number])[];
+  /** Breakers that it opened by what it saw itself; `since` tells one opening from the next. */
+  readonly open: readonly (readonly [incarnation: string, kind: string, state: 'soft' | 'hard', since: number])[];
+}
+
 /** What one worker says of itself. Holds names of the configuration and figures, and nothing of tenants. */
 export interface WorkerLive {
   /** Names the server that it is a worker of. */
@@ -31,6 +38,7 @@ export interface WorkerLive {
   /** Requests under way, those included that wait. */
   readonly running: number;
   readonly rows: readonly LiveRow[];
+  readonly routing?: RoutingWord;
 }
 
 /** What every worker of every replica said last. Throws `StoreUnavailable`. */

@@ -23,4 +23,8 @@ export interface Metrics {
   storeState(state: 'up' | 'down'): void;
   quotaDenied(limit: string): void;
   queue(deployment: string, running: number, waiting: number): void;
+  /** A breaker changed. `state`: 0 closed, 1 on its way back, 2 open for probes, 3 open. */
+  breaker(deployment: string, kind: string, state: 0 | 1 | 2 | 3): void;
+  /** A deployment was passed over in a decision. */
+  leftOut(deployment: string, reason: string): void;
 }

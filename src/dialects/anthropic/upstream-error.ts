@@ -1,5 +1,6 @@
+import { retryAfterMs } from '../../core/retry-after.ts';
 import { type ErrorCode, GatewayError } from '../../core/error.ts';
-import type { HeaderList, ResponseHead } from '../../core/http.ts';
+import type { ResponseHead } from '../../core/http.ts';
 import { isObject, type JsonObject, own } from '../../core/json.ts';
 import { parseUpstream } from './parse-upstream.ts';
 
@@ -20,11 +21,11 @@ export function statusError({ status, headers }: ResponseHead, body: Buffer): Ga
   const code = codeOfStatus(status);
   if (code === 'upstream_auth_failed') return authFailed();
   const { message, type } = tell(parseUpstream(body));
-  const retryAfterMs = retryAfter(headers);
+  const retry = retryAfterMs(headers);
   return new GatewayError(code, message ?? `The model service answered with status ${status}.`, {
     ...(status >= 400 && status <= 599 && status !== OVERLOADED ? { status } : {}),
     ...(type === null ? {} : { type }),
-    ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    ...(retry === null ? {} : { retryAfterMs: retry }),
     original: body.toString('utf8', 0, MAX_ORIGINAL),
   });
 }
@@ -97,13 +98,4 @@ function tell(json: JsonObject | null): Told {
     message: typeof message === 'string' && message !== '' ? message.slice(0, MAX_MESSAGE) : null,
     type: typeof type === 'string' && type !== '' ? type.slice(0, MAX_TYPE) : null,
   };
-}
-
-/** `Retry-After` (RFC 9110 10.2.3) in milliseconds: seconds or a date. */
-function retryAfter(headers: HeaderList): number | null {
-  const value = headers.get('retry-after')?.trim() ?? '';
-  if (value === '') return null;
-  const seconds = Number(value);
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, Math.ceil(ms)) : null;
 }

@@ -1,5 +1,6 @@
+import { retryAfterMs } from '../../core/retry-after.ts';
 import { type ErrorCode, ERRORS, GatewayError } from '../../core/error.ts';
-import type { HeaderList, ResponseHead } from '../../core/http.ts';
+import type { ResponseHead } from '../../core/http.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { parseUpstream } from './parse-upstream.ts';
 
@@ -25,7 +26,7 @@ interface Told {
 export function failureOfStatus(head: ResponseHead, body: Buffer): UpstreamFailure {
   const { status } = head;
   const code = codeOfStatus(status);
-  const retryAfterMs = retryAfter(head.headers);
+  const retry = retryAfterMs(head.headers);
   if (code === 'upstream_auth_failed') {
     // Such bodies quote the key that was refused, which is ours and not the client's.
     return { error: new GatewayError(code, 'The model service refused the credentials of the gateway.') };
@@ -35,7 +36,7 @@ export function failureOfStatus(head: ResponseHead, body: Buffer): UpstreamFailu
   const error = new GatewayError(code, told.message ?? `The model service answered with status ${status}.`, {
     ...(status >= 400 && status < 600 ? { status } : {}),
     ...(told.type === null ? {} : { type: told.type }),
-    ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    ...(retry === null ? {} : { retryAfterMs: retry }),
     param: told.param,
     original,
   });
@@ -114,13 +115,4 @@ function detailText(detail: Json | undefined): Json | undefined {
 
 function name(value: Json | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value.slice(0, MAX_NAME) : null;
-}
-
-/** `Retry-After` (RFC 9110 10.2.3) in milliseconds: seconds or a date. */
-function retryAfter(headers: HeaderList): number | null {
-  const value = headers.get('retry-after')?.trim();
-  if (value === undefined || value === '') return null;
-  const seconds = Number(value);
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, Math.ceil(ms)) : null;
 }

@@ -1,5 +1,6 @@
+import { retryAfterMs } from '../../core/retry-after.ts';
 import { type ErrorCode, GatewayError } from '../../core/error.ts';
-import type { HeaderList, ResponseHead } from '../../core/http.ts';
+import type { ResponseHead } from '../../core/http.ts';
 import { isObject, type Json, type JsonObject, own } from '../../core/json.ts';
 
 /** The longest piece of an upstream's own words that goes on to the client, and that is kept for headers and logs. */
@@ -26,10 +27,10 @@ export function statusError({ status, headers }: ResponseHead, body: Buffer): Ga
     // Such bodies quote the key that was refused, which is ours and not the client's.
     return new GatewayError(code, 'The model service refused the credentials of the gateway.');
   }
-  const retryAfterMs = retryAfter(headers);
+  const retry = retryAfterMs(headers);
   return new GatewayError(code, jsonMessage(body) ?? `The model service answered with status ${status}.`, {
     ...(status >= 400 && status <= 599 ? { status } : {}),
-    ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    ...(retry === null ? {} : { retryAfterMs: retry }),
     original: body.toString('utf8', 0, MAX_ORIGINAL),
   });
 }
@@ -57,12 +58,4 @@ function messageOf(record: JsonObject): string | null {
   const first = Array.isArray(error) ? (error[0] as Json) : error;
   const text = isObject(first) ? (own(first, 'message') ?? own(first, 'msg')) : first;
   return typeof text === 'string' && text !== '' ? text.slice(0, MAX_MESSAGE) : null;
-}
-
-/** `Retry-After` (RFC 9110 10.2.3) in milliseconds: seconds or a date. */
-function retryAfter(headers: HeaderList): number | null {
-  const value = headers.get('retry-after')?.trim() ?? '';
-  if (value === '') return null;
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : null;
 }

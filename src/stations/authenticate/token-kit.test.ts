@@ -174,6 +174,8 @@ export function countingMetrics(): Metrics & { readonly anomalies: string[] } {
     storeState: noop,
     quotaDenied: noop,
     queue: noop,
+    breaker: noop,
+    leftOut: noop,
   };
 }
 

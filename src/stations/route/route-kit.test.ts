@@ -1,6 +1,8 @@
 /** What the tests of this folder make configurations and requests with. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DEFAULT_BREAKER } from '../../core/breaker-policy.ts';
+import { microUnits } from '../../core/money.ts';
 import type { Routed } from '../../core/context.ts';
 import type { Decision } from '../../core/decision.ts';
 import { HeaderList } from '../../core/http.ts';
@@ -31,8 +33,21 @@ export function deployment(
     upstreamModel: model,
     weight: 1,
     chatTemplate: null,
-    price: {} as Deployment['price'],
-    profile: { p95Ms: 1, quality: 1, context: 8192, defaultMaxTokens: 100 },
+    price: {
+      currency: 'USD',
+      promptPerMtok: microUnits(0),
+      cachedPerMtok: microUnits(0),
+      completionPerMtok: microUnits(0),
+    },
+    profile: {
+      p95Ms: null,
+      firstTokenMs: null,
+      tokenMs: null,
+      quality: 1,
+      qualityFor: new Map(),
+      context: 8192,
+      defaultMaxTokens: 100,
+    },
     concurrency: null,
     costTier: 'economy',
     ...changes,
@@ -42,7 +57,7 @@ export function deployment(
 /** A model with one deployment on each backend, all of weight 0: in order. */
 export function model(name: string, backends = 'a', changes: Partial<Model> = {}): Model {
   const deployments = backends.split(' ').map((backend) => deployment(name, backend, { weight: 0 }));
-  return { name, stage: 'full', deployments, fallback: [], ...changes };
+  return { name, stage: 'full', balance: 'weight', deployments, fallback: [], ...changes };
 }
 
 export function candidate(name: string, weight = 1, canary = false): RouteCandidate {
@@ -59,6 +74,7 @@ export function route(id: string, changes: Partial<Route> = {}): Route {
     onStoreError: 'deny',
     timeoutMs: null,
     protect: 'cheaper',
+    score: null,
     ...changes,
   };
 }
@@ -72,6 +88,14 @@ export function config(models: readonly Model[], routes: readonly Route[], chang
     aliases: new Map(),
     routes,
     ledger: { onStoreError: 'deny' } as Snapshot['ledger'],
+    retry: { retries: 2, baseMs: 1, maxMs: 1, retryAfterCapMs: 1 },
+    breakers: {
+      enabled: true,
+      policy: DEFAULT_BREAKER,
+      slow: { firstTokenMs: null, totalMs: null },
+      whenAllOpen: 'serve',
+      text: null,
+    },
     ...changes,
   };
   return made as Snapshot;

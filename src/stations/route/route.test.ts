@@ -238,7 +238,15 @@ test('the canary header is ignored, and noted, where it is not allowed or not a 
 });
 
 test('a candidate whose context is too small is passed over', () => {
-  const small = { p95Ms: 1, quality: 1, context: 100, defaultMaxTokens: 1 };
+  const small = {
+    p95Ms: null,
+    firstTokenMs: null,
+    tokenMs: null,
+    quality: 1,
+    qualityFor: new Map(),
+    context: 100,
+    defaultMaxTokens: 1,
+  };
   const models = [
     { ...model('small'), deployments: [deployment('small', 'a', { profile: small })] },
     { ...model('open'), deployments: [deployment('open', 'b', { profile: { ...small, context: 0 } })] },

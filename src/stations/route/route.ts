@@ -7,14 +7,17 @@ import { type DirectoryView, NO_DIRECTORY } from '../../core/ports/directory-vie
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { Model, Route, Snapshot } from '../../core/snapshot.ts';
 import type { Station } from '../../core/station.ts';
+import { createEngine, type Engine } from '../../routing/engine.ts';
 import { underProtection, withinTier } from './cost-rules.ts';
 import { readCanaryShare } from './canary-share.ts';
 import { namedModel } from './eligible.ts';
 import type { Asked, Supports } from './eligible.ts';
 import type { RouteContext } from './match-inputs.ts';
+import { type Group, orderGroups } from './order-groups.ts';
 import { rankCandidates } from './rank-candidates.ts';
 import { RoutingTable } from './routing-table.ts';
 import type { Taken } from './routing-table.ts';
+import { incarnationOf, targetOf, workOf } from './targets.ts';
 
 export interface RouteOptions {
   readonly log: Log;
@@ -30,6 +33,8 @@ export interface RouteOptions {
   readonly directory?: DirectoryView;
   /** Who is in cost protection. */
   readonly protection?: ProtectionView;
+  /** What is known of who could serve. */
+  readonly engine?: Engine;
 }
 
 /** The name that asks for a model of our choice. */
@@ -55,6 +60,7 @@ export function createRoute({
   cache = { entries: 10_000, ttlMs: 10_000 },
   directory = NO_DIRECTORY,
   protection = NO_PROTECTION,
+  engine = createEngine({ random }),
 }: RouteOptions): Station<RouteContext, Routed> {
   const tables = new WeakMap<Snapshot, RoutingTable>();
 
@@ -72,26 +78,67 @@ export function createRoute({
       const taken = tableOf(config).take(ctx, asked);
       const { route, reason } = wayOf(config, asked, taken);
       const { share, note } = readCanaryShare(ctx);
-      const ranked = rankCandidates({ config, route, asked, canaryShare: share, supports, random });
-      const affordable = withinTier(ranked, ctx.principal, directory);
-      const usual = fitting(ctx, affordable.candidates);
-      const now = clock.time();
-      const { candidates, fallbackReason, note: saving } = underProtection({ ctx, route, usual, protection, now });
-      const decision: Decision = { route, reason, candidates, cached: taken.cached, fallbackReason };
+      const now = clock.now();
+      const groups = rankCandidates({
+        config,
+        route,
+        asked,
+        canaryShare: share,
+        supports,
+        random,
+        healthOf: (deployment) => engine.board.healthOf(incarnationOf(deployment), now),
+      });
+      const affordable = withinTier(flat(groups), ctx.principal, directory);
+      const fit = new Set(fitting(ctx, affordable.candidates));
+      const {
+        candidates: usual,
+        insteadOf,
+        leftOut,
+        judged,
+      } = orderGroups({ ctx, groups: keep(groups, fit), now }, engine);
+      const saving = underProtection({ ctx, route, usual, protection, now: clock.time() });
+      const { candidates } = saving;
+      for (const { deployment, why } of leftOut) metrics.leftOut(deployment, why);
+      engine.tries.decided(
+        ctx.id,
+        targetOf(candidates[0].deployment, 1, '', ctx.time),
+        { ...workOf(ctx), outputTokens: 0 },
+        now,
+        ctx.deadline,
+      );
+      const decision: Decision = {
+        route,
+        reason,
+        candidates,
+        cached: taken.cached,
+        fallbackReason: saving.fallbackReason ?? insteadOf,
+        judged,
+      };
       const words = [
         `${candidates.length} candidates, first ${candidates[0].deployment.id} (${candidates[0].reason})`,
         taken.cached ? 'rules remembered' : null,
         ...taken.faults.map((fault) => `rule failed: ${fault}`),
         note,
         affordable.note,
-        saving,
+        insteadOf === null ? null : `another one than usual: ${insteadOf}`,
+        saving.note,
       ];
       return {
         note: { decision: route.id, reason: words.filter((word) => word !== null).join('; ') },
         adds: { decision },
       };
     },
+    finish: ({ id }) => engine.tries.drop(id, clock.now()),
   };
+}
+
+const flat = (groups: readonly Group[]): readonly Candidate[] => groups.flatMap(({ candidates }) => candidates);
+
+/** The groups without those that may not serve after all. */
+function keep(groups: readonly Group[], fit: ReadonlySet<Candidate>): readonly Group[] {
+  return groups
+    .map(({ policy, candidates }) => ({ policy, candidates: candidates.filter((each) => fit.has(each)) }))
+    .filter(({ candidates }) => candidates.length > 0);
 }
 
 function askedOf({ config, request, principal }: RouteContext): Asked {
@@ -123,6 +170,7 @@ function routeToModel(config: Snapshot, { name }: Model, base: Route | null): Ro
     onStoreError,
     timeoutMs: null,
     protect: 'cheaper' as const,
+    score: null,
   };
   return { ...rules, id: `model:${name}`, models: [name] };
 }

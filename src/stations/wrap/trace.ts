@@ -1,4 +1,6 @@
 import type { Arrived, RequestContext } from '../../core/context.ts';
+import type { Judged } from '../../core/decision.ts';
+import type { Json } from '../../core/json.ts';
 import type { Ending } from '../../core/ending.ts';
 import { formatMicroUnits } from '../../core/money.ts';
 import type { RequestTrace } from '../../core/ports/trace-store.ts';
@@ -21,6 +23,7 @@ export function traceOf(ctx: Partial<RequestContext> & Arrived, ending: Ending):
     route: ctx.decision?.route.id ?? null,
     route_reason: ctx.decision?.reason ?? null,
     fallback_reason: ctx.decision?.fallbackReason ?? null,
+    candidates: (ctx.decision?.judged() ?? []).map(shownCandidate),
     model: booked?.model ?? null,
     backend: booked?.backend ?? null,
     outcome: ending.kind === 'cut' ? `cut_by_${ending.by}` : ending.kind,
@@ -43,6 +46,11 @@ export function traceOf(ctx: Partial<RequestContext> & Arrived, ending: Ending):
     total_ms: Math.round(ending.totalMs * 1000) / 1000,
     config_generation: ctx.config.generation,
   };
+}
+
+function shownCandidate(judged: Judged): Json {
+  const { estimateMs, estimateCost, ...rest } = judged;
+  return { ...rest, estimate_ms: estimateMs, estimate_cost_micros: estimateCost };
 }
 
 /** Query strings may hold keys of careless clients. */

@@ -58,7 +58,7 @@ export function deployment({
     weight: 1,
     chatTemplate,
     price: { currency: 'USD', promptPerMtok: free, cachedPerMtok: free, completionPerMtok: free },
-    profile: { p95Ms: 1, quality: 1, context: 4096, defaultMaxTokens: 256 },
+    profile: { p95Ms: null, firstTokenMs: null, tokenMs: null, quality: 1, qualityFor: new Map(), context: 4096, defaultMaxTokens: 256 },
     concurrency: null,
     costTier: 'economy',
   };

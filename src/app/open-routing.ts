@@ -1,0 +1,83 @@
+import type { Clock } from '../core/ports/clock.ts';
+import type { LiveStore, RoutingWord } from '../core/ports/live.ts';
+import type { Log, Metrics } from '../core/ports/telemetry.ts';
+import type { Snapshot } from '../core/snapshot.ts';
+import type { BreakerState } from '../routing/breaker.ts';
+import { createEngine, type Engine } from '../routing/engine.ts';
+import { Peers } from '../routing/peers.ts';
+
+export interface OpenRoutingOptions {
+  readonly config: () => Snapshot;
+  readonly store: Pick<LiveStore, 'read'>;
+  /** Names this worker among all. */
+  readonly replica: string;
+  readonly worker: number;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'anomaly' | 'breaker'>;
+  readonly clock: Clock;
+  readonly everyMs?: number;
+}
+
+/** The routing core of a worker, and its talk with the others. */
+export interface Routing {
+  readonly engine: Engine;
+  /** What the others need for their decisions. */
+  readonly word: () => RoutingWord;
+  readonly close: () => void;
+}
+
+const STATES: Readonly<Record<BreakerState, 0 | 1 | 2 | 3>> = { closed: 0, recovering: 1, soft: 2, hard: 3 };
+/** A worker that says nothing for so long counts no more. */
+const KEEP_MS = 5000;
+
+/** Makes the routing core, and keeps it in step with the other workers of all replicas while the store is there. */
+export function openRouting(options: OpenRoutingOptions): Routing {
+  const { config, store, replica, worker, log, metrics, clock, everyMs = 500 } = options;
+  const engine = createEngine({
+    breakerPolicy: () => {
+      const { breakers } = config();
+      return breakers.enabled ? breakers.policy : null;
+    },
+    slow: (isStream) => {
+      const { firstTokenMs, totalMs } = config().breakers.slow;
+      const limitMs = isStream ? firstTokenMs : totalMs;
+      return limitMs === null ? null : { signal: isStream ? 'first_token' : 'total', limitMs };
+    },
+    onBreaker: ({ id, kind, state, reason }) => {
+      metrics.breaker(id, kind, STATES[state]);
+      const say = state === 'soft' || state === 'hard' ? log.warn : log.info;
+      say.call(log, `breaker ${state}`, { deployment: id, kind, reason });
+    },
+  });
+  const peers = new Peers({ board: engine.board, breakers: engine.breakers, keepMs: KEEP_MS });
+  let listening = false;
+
+  const listen = async (): Promise<void> => {
+    const forgotten = engine.sweep(clock.now());
+    if (forgotten > 0) {
+      metrics.anomaly('try_forgotten');
+      log.warn('tries that nobody had ended', { count: forgotten });
+    }
+    if (listening) return;
+    listening = true;
+    try {
+      const all = await store.read();
+      const others = all.filter((one) => one.replica !== replica || one.worker !== worker);
+      const heard = others.flatMap(({ replica: from, worker: index, routing: word }) =>
+        word === undefined ? [] : [{ peer: `${from}/${index}`, word }],
+      );
+      peers.hear(heard, clock.now());
+    } catch {
+      // While the store is away, each goes by what it sees itself. The store says so.
+    } finally {
+      listening = false;
+    }
+  };
+  const timer = setInterval(() => void listen(), everyMs);
+  timer.unref();
+  return {
+    engine,
+    word: () => peers.say(clock.now()),
+    close: () => clearInterval(timer),
+  };
+}

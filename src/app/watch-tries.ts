@@ -1,0 +1,44 @@
+import type { Clock } from '../core/ports/clock.ts';
+import type { TryOutcome, TryWatch } from '../core/ports/try-watch.ts';
+import type { Engine } from '../routing/engine.ts';
+import type { Outcome } from '../routing/target.ts';
+import { targetOf } from '../stations/route/targets.ts';
+
+/** A lease outlives the deadline of its request by this much: whatever ends a try has ended it by then. */
+const GRACE_MS = 10_000;
+/** A backend cannot send itself on holiday. */
+const LONGEST_REST_MS = 30_000;
+
+/** Tells the routing core how tries go. */
+export function watchTries({ tries }: Pick<Engine, 'tries'>, clock: Clock): TryWatch {
+  return {
+    begin(deployment, { request, deadline, ...work }) {
+      const target = targetOf(deployment, deployment.weight, '', clock.time());
+      const began = tries.begin(request, target, work, clock.now(), deadline + GRACE_MS);
+      return {
+        firstToken: () => {
+          if (work.stream) tries.firstToken(began, clock.now());
+        },
+        end: (outcome) => tries.end(began, outcomeOf(outcome), clock.now()),
+      };
+    },
+  };
+}
+
+/** 429 is a matter of room; other refusals of a request say nothing of who refuses. */
+function outcomeOf(outcome: TryOutcome): Outcome {
+  switch (outcome.kind) {
+    case 'served':
+      return { kind: 'served', tokens: outcome.completionTokens };
+    case 'left':
+      return { kind: 'neutral' };
+    case 'failed': {
+      const { status, retryAfterMs } = outcome;
+      if (status === 429)
+        return { kind: 'busy', retryAfterMs: retryAfterMs === null ? null : Math.min(retryAfterMs, LONGEST_REST_MS) };
+      return status !== null && status >= 400 && status < 500 ? { kind: 'neutral' } : { kind: 'failed' };
+    }
+    default:
+      return outcome satisfies never;
+  }
+}

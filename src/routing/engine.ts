@@ -1,0 +1,47 @@
+import type { BreakerPolicy } from '../core/breaker-policy.ts';
+import { Board } from './board.ts';
+import { type BreakerChange, Breakers } from './breakers.ts';
+import { decide, type Plan, type Question } from './decide.ts';
+import type { Random } from './order.ts';
+import { Reporter, type SlowRule } from './reporter.ts';
+import { Tries } from './tries.ts';
+
+export interface EngineOptions {
+  /** Read anew each time; null = no breakers. */
+  readonly breakerPolicy?: () => BreakerPolicy | null;
+  /** Which time of an answer is judged for a kind of work. */
+  readonly slow?: (isStream: boolean) => SlowRule | null;
+  readonly onBreaker?: (change: BreakerChange) => void;
+  readonly random?: Random;
+}
+
+/** The routing core of one process: what runs where, how it goes, and who should be next. */
+export interface Engine {
+  readonly board: Board;
+  readonly breakers: Breakers;
+  readonly tries: Tries;
+  readonly decide: (question: Question) => Plan;
+  /** Lets go of what was forgotten; how many tries nobody had ended. `now`: milliseconds of the clock of the tries. */
+  readonly sweep: (now: number) => number;
+}
+
+export function createEngine(options: EngineOptions = {}): Engine {
+  const { breakerPolicy, slow = () => null, onBreaker, random = Math.random } = options;
+  const board = new Board();
+  const breakers = new Breakers({
+    ...(breakerPolicy === undefined ? {} : { policy: breakerPolicy }),
+    ...(onBreaker === undefined ? {} : { onChange: onBreaker }),
+  });
+  const reporter = new Reporter({ board, breakers, slow });
+  return {
+    board,
+    breakers,
+    tries: new Tries(reporter),
+    decide: (question) => decide(question, { board, breakers, random }),
+    sweep(now) {
+      const forgotten = board.sweep(now);
+      breakers.keep((incarnation) => board.has(incarnation));
+      return forgotten;
+    },
+  };
+}

@@ -1,0 +1,163 @@
+import type { Candidate, CandidateReason, Decision, FallbackReason, Judged, LeftOut } from '../../core/decision.ts';
+import { GatewayError } from '../../core/error.ts';
+import type { ScorePolicy } from '../../core/score-policy.ts';
+import type { Choice, Plan, Question } from '../../routing/decide.ts';
+import type { Engine } from '../../routing/engine.ts';
+import type { Scored } from '../../routing/score.ts';
+import type { Target } from '../../routing/target.ts';
+import type { RouteContext } from './match-inputs.ts';
+import { askOf, targetOf } from './targets.ts';
+
+/** Candidates that stand in for one another; the next group serves when nobody of this one can. */
+export interface Group {
+  /** Null: in the order of `candidates`. */
+  readonly policy: ScorePolicy | null;
+  readonly candidates: readonly (Candidate & { readonly weight: number })[];
+}
+
+export interface Ordered {
+  readonly candidates: Decision['candidates'];
+  readonly insteadOf: FallbackReason | null;
+  /** Who was passed over. */
+  readonly leftOut: readonly { readonly deployment: string; readonly why: LeftOut }[];
+  readonly judged: Decision['judged'];
+}
+
+interface Judgement {
+  readonly group: Group;
+  readonly plan: Plan;
+  readonly targets: readonly Target[];
+}
+
+const GIVEN: ScorePolicy = {
+  weights: { cost: 0, latency: 0, quality: 0 },
+  load: 0,
+  costCeiling: null,
+  latencyMs: null,
+  spread: { kind: 'near', near: 0 },
+};
+
+/**
+ * Puts candidates in order by what is known of them now. Throws `circuit_breaker_open` or `upstream_rate_limited` when nobody
+ * may be asked. @param now - Monotonic milliseconds.
+ */
+export function orderGroups(
+  { ctx, groups, now }: { readonly ctx: RouteContext; readonly groups: readonly Group[]; readonly now: number },
+  engine: Pick<Engine, 'decide' | 'breakers'>,
+): Ordered {
+  const judge = (lastResort: Question['lastResort']): readonly Judgement[] =>
+    groups.map((group) => judgeGroup({ ctx, group, now, lastResort }, engine));
+  let judgements = judge('nobody');
+  if (judgements.every(({ plan }) => plan.order.length === 0))
+    judgements = judge(ctx.config.breakers.whenAllOpen === 'serve' ? 'anybody' : 'late');
+  const [first, ...rest] = judgements.flatMap(candidatesOf);
+  if (first === undefined) throw refusal(ctx, judgements, now);
+  return {
+    candidates: [first, ...rest],
+    insteadOf: judgements[0]?.plan.insteadOf ?? null,
+    leftOut: judgements.flatMap(({ plan }) =>
+      plan.excluded.map(({ scored, why }) => ({ deployment: scored.target.id, why })),
+    ),
+    judged: () => judgedOf(judgements),
+  };
+}
+
+function judgeGroup(
+  {
+    ctx,
+    group: { policy, candidates },
+    group,
+    now,
+    lastResort,
+  }: {
+    readonly ctx: RouteContext;
+    readonly group: Group;
+    readonly now: number;
+    readonly lastResort: Question['lastResort'];
+  },
+  engine: Pick<Engine, 'decide'>,
+): Judgement {
+  const type = ctx.head.headers.get('x-request-type') ?? ctx.request.endpoint;
+  const targets = candidates.map(({ deployment, weight }) => targetOf(deployment, weight, type, ctx.time));
+  const [first] = candidates;
+  const plan = engine.decide({
+    ask: askOf(ctx, first?.deployment.profile.defaultMaxTokens ?? null, now),
+    targets,
+    rank: policy === null ? 'given' : 'score',
+    policy: policy ?? GIVEN,
+    tries: 1 + ctx.config.retry.retries,
+    lastResort,
+    now,
+  });
+  return { group, plan, targets };
+}
+
+function candidatesOf({ group, plan, targets }: Judgement): readonly Candidate[] {
+  return plan.order.map((scored, at) => {
+    const candidate = group.candidates[targets.indexOf(scored.target)] as Candidate;
+    return { deployment: candidate.deployment, reason: reasonOf(candidate.reason, plan.choice, at, group) };
+  });
+}
+
+function reasonOf(given: CandidateReason, choice: Choice | null, at: number, { policy }: Group): CandidateReason {
+  if (at === 0 && (choice === 'probe' || choice === 'last_resort')) return choice;
+  if (policy === null || given === 'fallback' || given === 'canary') return given;
+  const { cost, latency, quality } = policy.weights;
+  return cost + latency + quality === 0 ? 'least_loaded' : 'best_score';
+}
+
+/** Why nobody may be asked, and when somebody may be. */
+function refusal(ctx: RouteContext, judgements: readonly Judgement[], now: number): GatewayError {
+  const out = judgements.flatMap(({ plan }) => plan.excluded);
+  const rests = out.filter(({ why }) => why === 'cooling_down').map(({ scored }) => scored.live.busy.restUntil - now);
+  if (rests.length > 0)
+    return new GatewayError('upstream_rate_limited', 'Every backend of the model asks to be left alone for a while.', {
+      retryAfterMs: Math.max(1000, Math.min(...rests)),
+    });
+  const { policy, text } = ctx.config.breakers;
+  return new GatewayError(
+    'circuit_breaker_open',
+    text ?? 'The model failed too often lately. Please try again later.',
+    {
+      retryAfterMs: policy.soft.probeEveryMs,
+      headers: [['x-fallback-reason', 'circuit_breaker_open']],
+    },
+  );
+}
+
+function judgedOf(judgements: readonly Judgement[]): readonly Judged[] {
+  let place = 0;
+  return judgements.flatMap((judgement) => {
+    const { group, plan, targets } = judgement;
+    const standing = candidatesOf(judgement).map(({ reason }, at) => {
+      place += 1;
+      return judgedAs(plan.order[at] as Scored, place, reason, group);
+    });
+    const inPlan = new Set(plan.order.map(({ target }) => target));
+    const out = plan.excluded
+      .filter(({ scored }) => !inPlan.has(scored.target))
+      .map(({ scored, why }) => judgedAs(scored, null, why, group));
+    return targets.length === 0 ? [] : [...standing, ...out];
+  });
+}
+
+function judgedAs(scored: Scored, place: number | null, reason: Judged['reason'], { policy }: Group): Judged {
+  const { target, terms, utility, value, health, running, load, estimate, cost } = scored;
+  const isScored = policy !== null;
+  return {
+    deployment: target.id,
+    place,
+    reason,
+    terms: isScored ? { cost: round(terms.cost), latency: round(terms.latency), quality: round(terms.quality) } : null,
+    utility: isScored ? round(utility) : null,
+    value: isScored ? round(value) : null,
+    health: round(health),
+    running,
+    load: round(load),
+    estimateMs: estimate.totalMs === null ? null : Math.round(estimate.totalMs),
+    estimateCost: Math.round(cost),
+    weight: target.weight,
+  };
+}
+
+const round = (value: number): number => Math.round(value * 1000) / 1000;

@@ -231,7 +231,6 @@ test('a request without a try, and one that cannot be summed up, leave nothing r
   await none.end({ kind: 'answered', status: 200 });
   assert.deepEqual(none.tries, []);
   const broken = open({
-    request: null,
     decision: {
       route: { id: 'r' },
       get candidates() {

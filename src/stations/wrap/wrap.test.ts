@@ -13,6 +13,22 @@ import { createWrap } from './wrap.ts';
 
 type Context = Partial<RequestContext> & Arrived;
 
+const JUDGED = {
+  deployment: 'm@b',
+  place: 1,
+  reason: 'best_score',
+  terms: { cost: 1, latency: 0.5, quality: 0.2 },
+  utility: 0.6,
+  value: 0.5,
+  health: 1,
+  running: 2,
+  load: 0.1,
+  estimateMs: 900,
+  estimateCost: 12,
+  weight: 1,
+} as const;
+const { estimateMs: _ms, estimateCost: _cost, ...SHOWN } = JUDGED;
+
 const trail = new Trail();
 trail.note('authenticate', 12, 'allowed', 'issuer x');
 trail.note('route', 3, 'decided', 'weights');
@@ -48,6 +64,7 @@ const whole: Context = {
     route: { id: 'r' },
     reason: 'match',
     candidates: [{ deployment: { backend: { credentials: [['authorization', 'secret-of-backend']] } } }],
+    judged: () => [JUDGED],
   },
 } as unknown as Context;
 
@@ -100,6 +117,7 @@ test("a request's story is told with its stations, its tries, its usage and its 
     route: 'r',
     route_reason: 'match',
     fallback_reason: null,
+    candidates: [{ ...SHOWN, estimate_ms: 900, estimate_cost_micros: 12 }],
     model: 'served',
     backend: 'b',
     outcome: 'complete',

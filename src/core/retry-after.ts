@@ -8,6 +8,10 @@ import type { HeaderList } from './http.ts';
 export function retryAfterMs(headers: HeaderList, time: number = Date.now()): number | null {
   const value = headers.get('retry-after')?.trim() ?? '';
   if (value === '') return null;
-  const ms = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) * 1000 : /[a-z]/i.test(value) ? Date.parse(value) - time : NaN;
+  const ms = /^\d+(?:\.\d+)?$/.test(value)
+    ? Number(value) * 1000
+    : /[a-z]/i.test(value)
+      ? Date.parse(value) - time
+      : NaN;
   return Number.isFinite(ms) ? Math.max(0, Math.ceil(ms)) : null;
 }

@@ -158,7 +158,7 @@ export function bench(options: Partial<RouteOptions> = {}): Bench {
   let now = 0;
   const clock: Clock = { now: () => now, time: () => now };
   const anomalies: string[] = [];
-  const metrics = { anomaly: (kind: string) => anomalies.push(kind) } as unknown as Metrics;
+  const metrics = { anomaly: (kind: string) => anomalies.push(kind), leftOut: noop } as unknown as Metrics;
   const station = createRoute({ log: silentLog, metrics, clock, supports: () => true, ...options });
   return { station, anomalies, advance: (ms) => (now += ms) };
 }

@@ -3,7 +3,8 @@ import { loadConfig } from '../config/load-config.ts';
 import { DEFAULT_SOCKET_DIR } from '../config/worker-address.ts';
 import type { Problem } from '../config/problem.ts';
 import type { Snapshot } from '../core/snapshot.ts';
-import { compileMatch } from '../stations/route/compile-match.ts';
+import type { ExpressionUse } from '../config/check/finding.ts';
+import { compileFormula, compileMatch, compileWhen } from '../stations/route/compile-match.ts';
 import { ConfigError } from './config-error.ts';
 import { chatTemplates, checkOptions, DIALECT_NAMES } from './dialects.ts';
 
@@ -16,9 +17,14 @@ export interface LoadedConfig {
   readonly files: ReadonlyMap<string, string | null>;
 }
 
+const COMPILERS = { match: compileMatch, when: compileWhen, score: compileFormula } as const;
+
 /** Says what is wrong with a CEL expression; `null` when nothing is. */
-function checkMatch(source: string): { readonly message: string; readonly offset: number } | null {
-  const compiled = compileMatch(source);
+function checkMatch(
+  source: string,
+  use: ExpressionUse = 'match',
+): { readonly message: string; readonly offset: number } | null {
+  const compiled = COMPILERS[use](source);
   return 'error' in compiled ? { message: compiled.error, offset: compiled.position } : null;
 }
 

@@ -272,7 +272,15 @@ export interface Route {
   readonly timeoutMs: number | null;
   readonly protect: Protect;
   /** Candidates by score; null: by the weights of the candidates. */
-  readonly score: ScorePolicy | null;
+  readonly score: RouteScore | null;
+}
+
+/** How a route weighs its candidates, with rules of its own in CEL. */
+export interface RouteScore extends ScorePolicy {
+  /** In place of the weighted sum; null = the sum. */
+  readonly expression: string | null;
+  /** Each that is true multiplies what came out. */
+  readonly rules: readonly { readonly when: string; readonly multiply: number }[];
 }
 
 /** What happens to requests of a line whose budget is used up: cheaper candidates only, a refusal, or nothing. */

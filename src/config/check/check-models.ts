@@ -97,17 +97,28 @@ function checkRoutes(context: CheckContext): void {
     const open = route.match === undefined && modelsOf(route).includes('*');
     if (route.name === 'default' && (route.match !== undefined || route.models !== undefined))
       problem([...path, 'name'], '"default" is kept for the route without match and models');
-    if (route.score !== undefined && route.weights === undefined)
-      problem(
-        [...path, 'score'],
-        'has no effect without weights: name what counts, such as weights: {cost: 0.5, quality: 0.5}',
-      );
     if (open && index < document.routes.length - 1)
       warn(path, 'takes every request: the routes below are never looked at');
-    const fault = route.match === undefined ? null : context.checkMatch(route.match);
+    const fault = route.match === undefined ? null : context.checkMatch(route.match, 'match');
     if (fault !== null) problem([...path, 'match'], `is not a usable CEL expression: ${fault.message}`, fault.offset);
+    checkScore(context, route, path);
     checkCandidates(context, route, path);
   });
+}
+
+function checkScore(context: CheckContext, route: CheckContext['document']['routes'][number], path: Path): void {
+  const { problem, checkMatch } = context;
+  const { score, weights } = route;
+  if (score === undefined) return;
+  const where = [...path, 'score'];
+  if (weights === undefined)
+    problem(where, 'has no effect without weights: name what counts, such as weights: {cost: 0.5, quality: 0.5}');
+  const check = (source: string, use: 'when' | 'score', at: Path): void => {
+    const fault = checkMatch(source, use);
+    if (fault !== null) problem(at, `is not a usable CEL expression: ${fault.message}`, fault.offset);
+  };
+  if (score.expression !== undefined) check(score.expression, 'score', [...where, 'expression']);
+  score.rules.forEach(({ when }, at) => check(when, 'when', [...where, 'rules', at, 'when']));
 }
 
 function checkCandidates(context: CheckContext, route: CheckContext['document']['routes'][number], path: Path): void {

@@ -3,8 +3,14 @@ import type { Path } from '../problem.ts';
 import type { FileReader } from '../references.ts';
 import type { ConfigDocument } from '../schema/document.ts';
 
+/** What a CEL expression is for: it takes a route, takes a rule of a score, or gives a score. */
+export type ExpressionUse = 'match' | 'when' | 'score';
+
 /** Says whether a CEL expression can be used. `offset` counts characters into the source. */
-export type CheckMatch = (source: string) => { readonly message: string; readonly offset: number } | null;
+export type CheckMatch = (
+  source: string,
+  use: ExpressionUse,
+) => { readonly message: string; readonly offset: number } | null;
 
 /** Says what is wrong with a backend's `options` for its dialect; null when nothing is. */
 export type CheckOptions = (dialect: string, options: Backend['options']) => string | null;

@@ -1,21 +1,30 @@
-import type { ScorePolicy, Spread } from '../../core/score-policy.ts';
+import type { Spread } from '../../core/score-policy.ts';
+import type { RouteScore } from '../../core/snapshot.ts';
 import type { ConfigDocument } from '../schema/document.ts';
 
 type RouteEntry = ConfigDocument['routes'][number];
 
 const MICRO = 1_000_000;
-const DEFAULTS = { load: 0.2, spread: 'near', near: 0.02, temperature: 0.1 } as const;
+const DEFAULTS: NonNullable<RouteEntry['score']> = {
+  load: 0.2,
+  spread: 'near',
+  near: 0.02,
+  temperature: 0.1,
+  rules: [],
+};
 
 /** How a route with `weights` weighs its candidates; null for one without. */
-export function compileScore({ weights, score }: RouteEntry): ScorePolicy | null {
+export function compileScore({ weights, score }: RouteEntry): RouteScore | null {
   if (weights === undefined) return null;
-  const rule: NonNullable<RouteEntry['score']> = score ?? DEFAULTS;
+  const rule = score ?? DEFAULTS;
   return {
     weights,
     load: rule.load,
     costCeiling: rule.cost_ceiling === undefined ? null : rule.cost_ceiling * MICRO,
     latencyMs: rule.latency ?? null,
     spread: spreadOf(rule),
+    expression: rule.expression ?? null,
+    rules: rule.rules,
   };
 }
 

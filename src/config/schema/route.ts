@@ -26,6 +26,21 @@ const score = z.strictObject({
       'Who is first among good ones. near: those almost as good as the best, by their weights; two_choices: of two drawn by weight, the better one; softmax: everybody at times, the better ones more often. Default: near.',
     ),
   near: z.number().min(0).max(1).default(0.02).describe('How much worse is almost as good. Default: 0.02.'),
+  rules: z
+    .array(
+      z.strictObject({
+        when: text().describe('CEL expression over the request and `target`, `terms`.'),
+        multiply: z.number().min(0).max(1000).describe('By what the score of that candidate is multiplied.'),
+      }),
+    )
+    .max(32)
+    .default([])
+    .describe('Corrections of the score. One that fails is skipped and counted.')
+    .meta({ examples: [[{ when: "request.type == 'code' && target.quality < 0.6", multiply: 0.5 }]] }),
+  expression: text()
+    .optional()
+    .describe('CEL expression that gives the score, in place of the weighted sum. When it fails, the sum holds.')
+    .meta({ examples: ['0.7 * terms.quality + (target.estimate_ms < 2000.0 ? 0.3 : 0.0)'] }),
   temperature: z.number().min(0.001).max(10).default(0.1).describe('Of softmax: the higher, the more evenly. Default: 0.1.'),
 });
 

@@ -1,6 +1,6 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { REQUEST_FIELDS, TENANT_FIELDS } from './match-fields.ts';
+import { REQUEST_FIELDS, TARGET_FIELDS, TENANT_FIELDS, TERM_FIELDS } from './match-fields.ts';
 
 /** What rules may read. `headers` and `claims` by any name. */
 export type Variable = 'request' | 'tenant' | 'claims' | 'headers';
@@ -17,11 +17,15 @@ export interface MatchResult {
   readonly fault: string | null;
 }
 
+/** Likewise for expressions over a candidate. */
+export type ScoreVariables = MatchVariables &
+  Readonly<Record<'target' | 'terms', Readonly<Record<string, string | number | bigint>>>>;
+
 /** An expression ready for use. `evaluate` never throws. */
-export interface Match {
+export interface Match<Variables = MatchVariables> {
   readonly ok: true;
   readonly references: References;
-  readonly evaluate: (variables: MatchVariables) => MatchResult;
+  readonly evaluate: (variables: Variables) => MatchResult;
 }
 
 /** Why an expression cannot be used. `position` counts characters into the source. */
@@ -46,11 +50,16 @@ const PLAIN: ReadonlySet<string> = new Set(
 /** Loops. One inside another would multiply. */
 const LOOPS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 
-const environment = new Environment({ limits: LIMITS })
-  .registerVariable({ name: 'request', schema: { ...REQUEST_FIELDS } })
-  .registerVariable({ name: 'tenant', schema: { ...TENANT_FIELDS } })
-  .registerVariable('claims', 'map<string, dyn>')
-  .registerVariable('headers', 'map<string, string>');
+const ofRequests = (): Environment =>
+  new Environment({ limits: LIMITS })
+    .registerVariable({ name: 'request', schema: { ...REQUEST_FIELDS } })
+    .registerVariable({ name: 'tenant', schema: { ...TENANT_FIELDS } })
+    .registerVariable('claims', 'map<string, dyn>')
+    .registerVariable('headers', 'map<string, string>');
+const matching = ofRequests();
+const scoring = ofRequests()
+  .registerVariable({ name: 'target', schema: { ...TARGET_FIELDS } })
+  .registerVariable({ name: 'terms', schema: { ...TERM_FIELDS } });
 
 /** A refusal with its place. */
 class Refusal extends Error {
@@ -141,35 +150,84 @@ function faultOf(reason: unknown): string {
   return typeof code === 'string' ? code : 'failed';
 }
 
-/**
- * Compiles a rule in CEL (the Common Expression Language). Names and types are checked here, so that what is left to fail
- * later is what a request lacks. Bounded in size, depth and cost.
- */
-export function compileMatch(source: string): Match | MatchProblem {
+/** A checked expression. `read` gives its value; it throws what the evaluation throws. */
+interface Program {
+  readonly ok: true;
+  readonly references: References;
+  readonly read: (variables: Readonly<Record<string, unknown>>) => unknown;
+}
+
+function compile(source: string, environment: Environment, types: readonly string[]): Program | MatchProblem {
   if (source.length > MAX_SOURCE) return { ok: false, error: `longer than ${MAX_SOURCE} characters`, position: 0 };
   try {
     const program = environment.parse(source);
     const references = referencesOf(program.ast);
     const checked = program.check();
     if (!checked.valid) return problemOf(checked.error);
-    if (checked.type !== 'bool' && checked.type !== 'dyn') {
-      return { ok: false, error: `gives ${String(checked.type)}, not bool`, position: 0 };
-    }
-    return {
-      ok: true,
-      references,
-      evaluate: (variables) => {
-        try {
-          const value: unknown = program({ ...variables });
-          return typeof value === 'boolean'
-            ? { matched: value, fault: null }
-            : { matched: false, fault: 'result_not_bool' };
-        } catch (reason) {
-          return { matched: false, fault: faultOf(reason) };
-        }
-      },
-    };
+    if (![...types, 'dyn'].includes(String(checked.type)))
+      return { ok: false, error: `gives ${String(checked.type)}, not ${types.join(' or ')}`, position: 0 };
+    return { ok: true, references, read: (variables) => program({ ...variables }) };
   } catch (reason) {
     return problemOf(reason);
   }
+}
+
+/**
+ * Compiles a rule in CEL (the Common Expression Language). Names and types are checked here, so that what is left to fail
+ * later is what a request lacks. Bounded in size, depth and cost.
+ */
+export function compileMatch(source: string): Match | MatchProblem {
+  return asMatch(compile(source, matching, ['bool']));
+}
+
+/** The same for rules of a score, which may also read `target` and `terms`. */
+export function compileWhen(source: string): Match<ScoreVariables> | MatchProblem {
+  return asMatch(compile(source, scoring, ['bool']));
+}
+
+function asMatch<Variables extends Readonly<Record<string, unknown>>>(
+  program: Program | MatchProblem,
+): Match<Variables> | MatchProblem {
+  if (!program.ok) return program;
+  const { references, read } = program;
+  return {
+    ok: true,
+    references,
+    evaluate: (variables) => {
+      try {
+        const value = read(variables);
+        return typeof value === 'boolean'
+          ? { matched: value, fault: null }
+          : { matched: false, fault: 'result_not_bool' };
+      } catch (reason) {
+        return { matched: false, fault: faultOf(reason) };
+      }
+    },
+  };
+}
+
+/** An expression that gives a number. `evaluate` never throws; `value` is null with a fault. */
+export interface Formula {
+  readonly ok: true;
+  readonly references: References;
+  readonly evaluate: (variables: ScoreVariables) => { readonly value: number | null; readonly fault: string | null };
+}
+
+/** Compiles an expression that gives a score. */
+export function compileFormula(source: string): Formula | MatchProblem {
+  const program = compile(source, scoring, ['double', 'int']);
+  if (!program.ok) return program;
+  const { references, read } = program;
+  return {
+    ok: true,
+    references,
+    evaluate: (variables) => {
+      try {
+        const value = Number(read(variables));
+        return Number.isFinite(value) ? { value, fault: null } : { value: null, fault: 'result_not_a_number' };
+      } catch (reason) {
+        return { value: null, fault: faultOf(reason) };
+      }
+    },
+  };
 }

@@ -3,18 +3,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatewayError } from '../../core/error.ts';
 import { microUnits } from '../../core/money.ts';
-import type { ScorePolicy } from '../../core/score-policy.ts';
-import type { Snapshot } from '../../core/snapshot.ts';
+import type { RouteScore, Snapshot } from '../../core/snapshot.ts';
 import { createEngine } from '../../routing/engine.ts';
 import { type Ask, bench, candidate, config, context, deployment, model, route } from './route-kit.test.ts';
 import { targetOf } from './targets.ts';
 
-const SCORE: ScorePolicy = {
+const SCORE: RouteScore = {
   weights: { cost: 1, latency: 0, quality: 1 },
   load: 0.2,
   costCeiling: null,
   latencyMs: null,
   spread: { kind: 'near', near: 0 },
+  expression: null,
+  rules: [],
 };
 
 function priced(name: string, amount: number, quality: number) {
@@ -210,4 +211,27 @@ test('canaries keep their share where candidates are scored', () => {
   };
   assert.equal(draw(0.049), 'new@b:canary old@b:best_score');
   assert.equal(draw(0.051), 'old@b:best_score new@b:canary');
+});
+
+test('rules correct the score; an expression takes its place; one that fails is skipped, counted and named', () => {
+  const models = [priced('cheap', 100, 0.5), priced('good', 200, 0.9)];
+  const candidates = models.map(({ name }) => candidate(name));
+  const scored = (score: Partial<RouteScore>) =>
+    rig(config(models, [route('r', { candidates, score: { ...SCORE, ...score } })]));
+  assert.match(order(scored({}).decide()), /^cheap/);
+  const rules = [{ when: "target.model == 'cheap' && request.type == 'code'", multiply: 0.1 }];
+  assert.match(order(scored({ rules }).decide()), /^cheap/);
+  assert.match(order(scored({ rules }).decide({ headers: [['x-request-type', 'code']] })), /^good/);
+  assert.match(order(scored({ expression: 'terms.quality' }).decide()), /^good/);
+  assert.match(
+    order(
+      scored({
+        expression: "target.running == 0 && request.prompt_tokens > 5 && target.model == 'good' ? 1 : 0",
+      }).decide(),
+    ),
+    /^good/,
+  );
+  const failing = scored({ expression: 'claims.level + 1.0', rules: [{ when: 'claims.none == 1', multiply: 0 }] });
+  assert.match(order(failing.decide()), /^cheap/);
+  assert.deepEqual(failing.anomalies, ['route_rule_failed', 'route_rule_failed']);
 });

@@ -30,3 +30,21 @@ export const TENANT_FIELDS = {
 
 export type RequestField = keyof typeof REQUEST_FIELDS;
 export type TenantField = keyof typeof TENANT_FIELDS;
+
+/** Fields of `target`, a candidate, in rules of a score. What is not known is -1; `cost` is in units of the currency. */
+export const TARGET_FIELDS = {
+  id: 'string',
+  model: 'string',
+  backend: 'string',
+  cost: 'double',
+  quality: 'double',
+  estimate_ms: 'double',
+  first_token_ms: 'double',
+  health: 'double',
+  load: 'double',
+  running: 'int',
+  weight: 'double',
+} as const;
+
+/** Fields of `terms`, 0..1 each. */
+export const TERM_FIELDS = { cost: 'double', latency: 'double', quality: 'double' } as const;

@@ -1,9 +1,9 @@
 import type { Candidate, CandidateReason, Decision, FallbackReason, Judged, LeftOut } from '../../core/decision.ts';
 import { GatewayError } from '../../core/error.ts';
-import type { ScorePolicy } from '../../core/score-policy.ts';
+import { LEAST_LOADED, type ScorePolicy } from '../../core/score-policy.ts';
 import type { Choice, Plan, Question } from '../../routing/decide.ts';
 import type { Engine } from '../../routing/engine.ts';
-import type { Scored } from '../../routing/score.ts';
+import type { Adjust, Scored } from '../../routing/score.ts';
 import type { Target } from '../../routing/target.ts';
 import type { RouteContext } from './match-inputs.ts';
 import { askOf, targetOf } from './targets.ts';
@@ -42,11 +42,22 @@ const GIVEN: ScorePolicy = {
  * may be asked. @param now - Monotonic milliseconds.
  */
 export function orderGroups(
-  { ctx, groups, now }: { readonly ctx: RouteContext; readonly groups: readonly Group[]; readonly now: number },
+  {
+    ctx,
+    groups,
+    adjust,
+    now,
+  }: {
+    readonly ctx: RouteContext;
+    readonly groups: readonly Group[];
+    /** Corrects scores; null = nothing does. */
+    readonly adjust: Adjust | null;
+    readonly now: number;
+  },
   engine: Pick<Engine, 'decide' | 'breakers'>,
 ): Ordered {
   const judge = (lastResort: Question['lastResort']): readonly Judgement[] =>
-    groups.map((group) => judgeGroup({ ctx, group, now, lastResort }, engine));
+    groups.map((group) => judgeGroup({ ctx, group, adjust, now, lastResort }, engine));
   let judgements = judge('nobody');
   if (judgements.every(({ plan }) => plan.order.length === 0))
     judgements = judge(ctx.config.breakers.whenAllOpen === 'serve' ? 'anybody' : 'late');
@@ -67,11 +78,13 @@ function judgeGroup(
     ctx,
     group: { policy, candidates },
     group,
+    adjust,
     now,
     lastResort,
   }: {
     readonly ctx: RouteContext;
     readonly group: Group;
+    readonly adjust: Adjust | null;
     readonly now: number;
     readonly lastResort: Question['lastResort'];
   },
@@ -85,6 +98,8 @@ function judgeGroup(
     targets,
     rank: policy === null ? 'given' : 'score',
     policy: policy ?? GIVEN,
+    // Models in order of their load have no score that a rule could correct.
+    adjust: policy === null || policy === LEAST_LOADED ? null : adjust,
     tries: 1 + ctx.config.retry.retries,
     lastResort,
     now,

@@ -17,6 +17,7 @@ import { type Group, orderGroups } from './order-groups.ts';
 import { rankCandidates } from './rank-candidates.ts';
 import { RoutingTable } from './routing-table.ts';
 import type { Taken } from './routing-table.ts';
+import { ScoreRules } from './score-rules.ts';
 import { incarnationOf, targetOf, workOf } from './targets.ts';
 
 export interface RouteOptions {
@@ -64,6 +65,14 @@ export function createRoute({
 }: RouteOptions): Station<RouteContext, Routed> {
   const tables = new WeakMap<Snapshot, RoutingTable>();
 
+  const scoreRules = new WeakMap<Snapshot, ScoreRules>();
+
+  function rulesOf(config: Snapshot): ScoreRules {
+    const rules = scoreRules.get(config) ?? new ScoreRules({ config, metrics, log });
+    scoreRules.set(config, rules);
+    return rules;
+  }
+
   function tableOf(config: Snapshot): RoutingTable {
     const table = tables.get(config) ?? new RoutingTable({ config, supports, clock, log, metrics, cache });
     tables.set(config, table);
@@ -88,6 +97,8 @@ export function createRoute({
         random,
         healthOf: (deployment) => engine.board.healthOf(incarnationOf(deployment), now),
       });
+      const faults = [...taken.faults];
+      const adjust = rulesOf(config).adjust(route.id, ctx, (fault) => faults.push(fault));
       const affordable = withinTier(flat(groups), ctx.principal, directory);
       const fit = new Set(fitting(ctx, affordable.candidates));
       const {
@@ -95,7 +106,7 @@ export function createRoute({
         insteadOf,
         leftOut,
         judged,
-      } = orderGroups({ ctx, groups: keep(groups, fit), now }, engine);
+      } = orderGroups({ ctx, groups: keep(groups, fit), adjust, now }, engine);
       const saving = underProtection({ ctx, route, usual, protection, now: clock.time() });
       const { candidates } = saving;
       for (const { deployment, why } of leftOut) metrics.leftOut(deployment, why);
@@ -117,7 +128,7 @@ export function createRoute({
       const words = [
         `${candidates.length} candidates, first ${candidates[0].deployment.id} (${candidates[0].reason})`,
         taken.cached ? 'rules remembered' : null,
-        ...taken.faults.map((fault) => `rule failed: ${fault}`),
+        ...faults.map((fault) => `rule failed: ${fault}`),
         note,
         affordable.note,
         insteadOf === null ? null : `another one than usual: ${insteadOf}`,

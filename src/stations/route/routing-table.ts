@@ -6,9 +6,10 @@ import { Lru } from '../../lib/lru/lru.ts';
 import { canServe } from './eligible.ts';
 import type { Asked, RoutingConfig, Supports } from './eligible.ts';
 import { compileMatch } from './compile-match.ts';
-import type { Match, MatchVariables, References, Variable } from './compile-match.ts';
+import type { Match, MatchVariables, Variable } from './compile-match.ts';
 import { inputReader } from './match-inputs.ts';
 import type { RouteContext } from './match-inputs.ts';
+import { unionOf } from './references.ts';
 
 export interface RoutingTableOptions {
   readonly config: RoutingConfig;
@@ -50,14 +51,6 @@ export function nameFits(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name));
 }
 
-function union(all: readonly References[]): References {
-  const read = (variable: Variable): ReadonlySet<string> | 'all' => {
-    const sets = all.map((references) => references[variable]);
-    return sets.includes('all') ? 'all' : new Set(sets.flatMap((set) => (set === 'all' ? [] : [...set])));
-  };
-  return { request: read('request'), tenant: read('tenant'), claims: read('claims'), headers: read('headers') };
-}
-
 function plain(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : value;
 }
@@ -76,7 +69,7 @@ export class RoutingTable {
   constructor(options: RoutingTableOptions) {
     this.#options = options;
     this.#rules = options.config.routes.flatMap((route) => this.#compile(route) ?? []);
-    this.#inputs = inputReader(union(this.#rules.flatMap((rule) => rule.match?.references ?? [])));
+    this.#inputs = inputReader(unionOf(this.#rules.flatMap((rule) => rule.match?.references ?? [])));
     this.#cache = new Lru(options.cache.entries);
   }
 

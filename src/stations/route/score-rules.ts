@@ -1,0 +1,116 @@
+import type { Log, Metrics } from '../../core/ports/telemetry.ts';
+import type { RouteScore, Snapshot } from '../../core/snapshot.ts';
+import type { Adjust, Looked } from '../../routing/score.ts';
+import {
+  compileFormula,
+  compileWhen,
+  type Formula,
+  type Match,
+  type MatchProblem,
+  type ScoreVariables,
+} from './compile-match.ts';
+import { inputReader, type RouteContext } from './match-inputs.ts';
+import { unionOf } from './references.ts';
+
+interface Rules {
+  readonly formula: Formula | null;
+  readonly whens: readonly {
+    readonly name: string;
+    readonly match: Match<ScoreVariables>;
+    readonly multiply: number;
+  }[];
+  readonly inputs: ReturnType<typeof inputReader>;
+}
+
+export interface ScoreRulesOptions {
+  readonly config: Pick<Snapshot, 'routes'>;
+  readonly metrics: Pick<Metrics, 'anomaly'>;
+  readonly log: Pick<Log, 'error'>;
+}
+
+/** The expressions of a configuration's scores, compiled once. */
+export class ScoreRules {
+  readonly #options: ScoreRulesOptions;
+  readonly #byRoute: ReadonlyMap<string, Rules>;
+
+  constructor(options: ScoreRulesOptions) {
+    this.#options = options;
+    this.#byRoute = new Map(
+      options.config.routes.flatMap(({ id, score }) => {
+        const rules = score === null ? null : this.#compile(id, score);
+        return rules === null ? [] : [[id, rules] as const];
+      }),
+    );
+  }
+
+  /** What corrects the scores of one request; null where the route has no rules. `onFault` hears which failed and why. */
+  adjust(route: string, ctx: RouteContext, onFault: (fault: string) => void): Adjust | null {
+    const rules = this.#byRoute.get(route);
+    if (rules === undefined) return null;
+    const request = rules.inputs(ctx);
+    const failed = new Set<string>();
+    const fault = (name: string, code: string): void => {
+      // One word for all candidates of a request.
+      if (failed.has(name)) return;
+      failed.add(name);
+      this.#options.metrics.anomaly('route_rule_failed');
+      onFault(`${name}: ${code}`);
+    };
+    return (looked, terms, utility) => {
+      const variables: ScoreVariables = { ...request, target: targetFields(looked), terms: { ...terms } };
+      return applied(rules, variables, utility, fault);
+    };
+  }
+
+  #compile(route: string, score: RouteScore): Rules | null {
+    const formula = score.expression === null ? null : this.#checked<Formula>(route, compileFormula(score.expression));
+    const whens = score.rules.flatMap(({ when, multiply }, at) => {
+      const match = this.#checked<Match<ScoreVariables>>(route, compileWhen(when));
+      return match === null ? [] : [{ name: `${route}.rules[${at}]`, match, multiply }];
+    });
+    if (formula === null && whens.length === 0) return null;
+    const all = [...(formula === null ? [] : [formula]), ...whens.map(({ match }) => match)];
+    return { formula, whens, inputs: inputReader(unionOf(all.map(({ references }) => references))) };
+  }
+
+  /** A checked configuration has no bad expression; should one come all the same, it is left out. */
+  #checked<T extends { readonly ok: true }>(route: string, compiled: T | MatchProblem): T | null {
+    if (compiled.ok) return compiled;
+    this.#options.metrics.anomaly('route_rule_unusable');
+    this.#options.log.error('score rule cannot be used', { route, error: compiled.error });
+    return null;
+  }
+}
+
+function applied(
+  { formula, whens }: Rules,
+  variables: ScoreVariables,
+  utility: number,
+  fault: (name: string, code: string) => void,
+): number {
+  const made = formula?.evaluate(variables);
+  if (made?.fault != null) fault('expression', made.fault);
+  let value = made?.value ?? utility;
+  for (const { name, match, multiply } of whens) {
+    const { matched, fault: code } = match.evaluate(variables);
+    if (code !== null) fault(name, code);
+    if (matched) value *= multiply;
+  }
+  return value;
+}
+
+function targetFields({ target, estimate, cost, health, load, running }: Looked): ScoreVariables['target'] {
+  return {
+    id: target.id,
+    model: target.group,
+    backend: target.domain,
+    cost: cost / 1_000_000,
+    quality: target.quality,
+    estimate_ms: estimate.totalMs ?? -1,
+    first_token_ms: estimate.firstTokenMs ?? -1,
+    health,
+    load,
+    running: BigInt(running),
+    weight: target.weight,
+  };
+}

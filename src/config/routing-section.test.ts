@@ -114,7 +114,7 @@ test('what makes no sense is told with its place', () => {
     '6:88 routes[0].score.expression: is not a usable CEL expression: no such word',
   ]);
   assert.deepEqual(problems(scored('{rules: [{when: "BAD when", multiply: 1}]}')), [
-    '6:85 routes[0].score.rules[0].when: is not a usable CEL expression: no such word',
+    '6:84 routes[0].score.rules[0].when: is not a usable CEL expression: no such word',
   ]);
   assert.match(problems(scored('{spread: fair}'))[0] ?? '', /routes\[0\]\.score\.spread/);
   assert.match(

@@ -3,13 +3,15 @@ export interface Condition {
   /** 1 is full speed, 0.1 ten times slower, 0 nothing moves. */
   readonly prefillSpeed: number;
   readonly decodeSpeed: number;
+  /** Times as much work for each request that begins now, until it ends, however the host fares later. */
+  readonly burden: number;
   /** Share of new requests that fail at once with a 5xx. */
   readonly errorShare: number;
   /** Requests above this number in the host get a 429; null for no such limit. */
   readonly limit: number | null;
 }
 
-export const WELL: Condition = { prefillSpeed: 1, decodeSpeed: 1, errorShare: 0, limit: null };
+export const WELL: Condition = { prefillSpeed: 1, decodeSpeed: 1, burden: 1, errorShare: 0, limit: null };
 
 /** A host takes on a condition at a moment (virtual milliseconds) and keeps it until the next. */
 export interface Change {
@@ -19,7 +21,7 @@ export interface Change {
 }
 
 /** The ways in which a host may be ill for a while. */
-export type FaultKind = 'slow' | 'errors' | 'hang' | 'slow-tokens' | 'rejects' | 'slow-ramp' | 'flapping';
+export type FaultKind = 'slow' | 'slow-at-start' | 'errors' | 'hang' | 'slow-tokens' | 'rejects' | 'slow-ramp' | 'flapping';
 
 interface Span {
   readonly host: number;
@@ -41,6 +43,8 @@ export function changesOf(kind: FaultKind, { host, from, to }: Span): readonly C
   switch (kind) {
     case 'slow':
       return [change(from, slow), change(to, {})];
+    case 'slow-at-start':
+      return [change(from, { burden: SLOWDOWN }), change(to, {})];
     case 'errors':
       return [change(from, { errorShare: 1 }), change(to, {})];
     case 'hang':

@@ -65,6 +65,7 @@ export function createHost({ model, speed, agenda, random, onFirstToken, onDone 
   const cache: BlockCache | null = model.cacheBlocks > 0 ? createBlockCache({ capacity: model.cacheBlocks }) : null;
   const shelf: ModelShelf | null = model.models === null ? null : createModelShelf(model.models);
   const work = { requests: 0, promptTokens: 0, blocks: 0, cachedBlocks: 0, modelLoads: 0 };
+  const todo = new Map<Attempt, { readonly prefill: number; readonly decode: number }>();
   let condition: Condition = WELL;
   let unplan: () => void = () => {};
 
@@ -84,7 +85,7 @@ export function createHost({ model, speed, agenda, random, onFirstToken, onDone 
   };
 
   const start = (attempt: Attempt): void => {
-    const { promptTokens, blocks, model: wanted } = attempt.request;
+    const { promptTokens, outputTokens, blocks, model: wanted } = attempt.request;
     const cached = cache?.match(blocks) ?? 0;
     cache?.use(blocks);
     // The last token is always computed: its answer is the first one's input.
@@ -96,11 +97,10 @@ export function createHost({ model, speed, agenda, random, onFirstToken, onDone 
     const place = wanted === null ? undefined : shelf?.use(wanted, agenda.now());
     if (place?.isLoad === true) work.modelLoads += 1;
     const waitMs = place === undefined ? 0 : place.readyAt - agenda.now();
+    todo.set(attempt, { prefill: tokens * condition.burden, decode: (outputTokens - 1) * condition.burden });
     if (waitMs > 0) loading.add(attempt, waitMs);
-    else prefill.add(attempt, tokens);
-    if (waitMs > 0) tokensAfterLoad.set(attempt, tokens);
+    else prefill.add(attempt, tokens * condition.burden);
   };
-  const tokensAfterLoad = new Map<Attempt, number>();
 
   const fill = (): void => {
     while (running() < model.slots) {
@@ -122,16 +122,17 @@ export function createHost({ model, speed, agenda, random, onFirstToken, onDone 
     const ended: Attempt[] = [];
     const began: Attempt[] = [];
     for (let item = loading.take(); item !== undefined; item = loading.take()) {
-      prefill.add(item, tokensAfterLoad.get(item) ?? 1);
-      tokensAfterLoad.delete(item);
+      prefill.add(item, todo.get(item)?.prefill ?? 0);
     }
     for (let item = decode.take(); item !== undefined; item = decode.take()) ended.push(item);
     for (let item = prefill.take(); item !== undefined; item = prefill.take()) {
       began.push(item);
       // The prefill gives the first token.
-      if (item.request.outputTokens > 1) decode.add(item, item.request.outputTokens - 1);
+      const tokens = todo.get(item)?.decode ?? 0;
+      if (tokens > 0) decode.add(item, tokens);
       else ended.push(item);
     }
+    for (const attempt of ended) todo.delete(attempt);
     fill();
     plan();
     for (const attempt of began) onFirstToken(attempt);
@@ -153,7 +154,7 @@ export function createHost({ model, speed, agenda, random, onFirstToken, onDone 
       const at = waiting.indexOf(attempt);
       if (at >= 0) waiting.splice(at, 1);
       for (const clock of clocks) clock.remove(attempt);
-      tokensAfterLoad.delete(attempt);
+      todo.delete(attempt);
       fill();
       plan();
     },

@@ -26,8 +26,8 @@ export interface Ending {
  * `onEnd`. All times are virtual milliseconds.
  */
 export interface Policy {
-  /** The index of the host to try. `tried` are those that failed this request before. */
-  readonly pick: (request: SimRequest, tried: readonly number[], now: number) => number;
+  /** The index of the host to try, null to refuse. `tried` are those that failed this request before. */
+  readonly pick: (request: SimRequest, tried: readonly number[], now: number) => number | null;
   readonly onFirstToken?: (attempt: Attempt, now: number) => void;
   readonly onEnd?: (attempt: Attempt, ending: Ending) => void;
   readonly ticks?: { readonly everyMs: number; readonly tick: (now: number) => void };

@@ -12,9 +12,9 @@ export interface SimRequest {
 
 /**
  * How one attempt ended: `error` a 5xx at once, `rejected` a 429, `timeout` no first token in time,
- * `stalled` a stream that gave nothing for too long.
+ * `stalled` a stream that gave nothing for too long, `refused` no host was picked.
  */
-export type Outcome = 'ok' | 'error' | 'rejected' | 'timeout' | 'stalled';
+export type Outcome = 'ok' | 'error' | 'rejected' | 'timeout' | 'stalled' | 'refused';
 
 /** One try of a request on one host. */
 export interface Attempt {

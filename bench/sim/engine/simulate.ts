@@ -90,6 +90,10 @@ export function simulate(world: World, spec: PolicySpec): Run {
   const start = (request: SimRequest, tried: readonly number[]): void => {
     const now = agenda.now();
     const index = policy.pick(request, tried, now);
+    if (index === null) {
+      answers.push({ request, outcome: 'refused', tries: tried.length, ttftMs: null, totalMs: now - request.at });
+      return;
+    }
     const host = hostAt(index);
     const attempt: Attempt = { request, host: index, number: tried.length + 1, startedAt: now };
     picks.push({ at: now, host: index, number: attempt.number });

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import type { Random } from './random.ts';
 import type { SimRequest } from './request.ts';
 
 const FIXTURES = path.join(import.meta.dirname, '../../../test/fixtures/traces');
@@ -26,6 +27,34 @@ export function readTrace(name: TraceName, { faster }: { readonly faster: number
         model: null,
       };
     });
+}
+
+/** Requests at random moments, `rate` a second on average, of sizes drawn from those given. */
+export function drawRequests(
+  from: readonly SimRequest[],
+  { rate, seconds, random }: { readonly rate: number; readonly seconds: number; readonly random: Random },
+): readonly SimRequest[] {
+  const drawn: SimRequest[] = [];
+  for (let at = 0; ; ) {
+    at -= (Math.log(1 - random()) / rate) * 1000;
+    const request = from[Math.floor(random() * from.length)];
+    if (at >= seconds * 1000 || request === undefined) return drawn;
+    drawn.push({ ...request, id: drawn.length, at });
+  }
+}
+
+/** Gives each request one of so many models; the k-th is asked for 1/k times as often as the first (Zipf). */
+export function withModels(
+  requests: readonly SimRequest[],
+  { models, random }: { readonly models: number; readonly random: Random },
+): readonly SimRequest[] {
+  const weights = Array.from({ length: models }, (_, rank) => 1 / (rank + 1));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return requests.map((request) => {
+    let left = random() * total;
+    const model = weights.findIndex((weight) => (left -= weight) < 0);
+    return { ...request, model: Math.max(0, model) };
+  });
 }
 
 /** `0 14-16` is 0, 14, 15, 16. */

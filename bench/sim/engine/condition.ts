@@ -21,7 +21,15 @@ export interface Change {
 }
 
 /** The ways in which a host may be ill for a while. */
-export type FaultKind = 'slow' | 'slow-at-start' | 'errors' | 'hang' | 'slow-tokens' | 'rejects' | 'slow-ramp' | 'flapping';
+export type FaultKind =
+  | 'slow'
+  | 'slow-at-start'
+  | 'errors'
+  | 'hang'
+  | 'slow-tokens'
+  | 'rejects'
+  | 'slow-ramp'
+  | 'flapping';
 
 interface Span {
   readonly host: number;
@@ -38,7 +46,11 @@ const REJECTING_LIMIT = 4;
 
 /** The changes of one fault; the last one makes the host well again. */
 export function changesOf(kind: FaultKind, { host, from, to }: Span): readonly Change[] {
-  const change = (at: number, condition: Partial<Condition>): Change => ({ at, host, condition: { ...WELL, ...condition } });
+  const change = (at: number, condition: Partial<Condition>): Change => ({
+    at,
+    host,
+    condition: { ...WELL, ...condition },
+  });
   const slow = { prefillSpeed: 1 / SLOWDOWN, decodeSpeed: 1 / SLOWDOWN };
   switch (kind) {
     case 'slow':

@@ -49,7 +49,7 @@ export function createHeap<T>(): Heap<T> {
       const last = entries.pop();
       if (first === undefined || last === undefined || entries.length === 0) return first?.item;
       entries[0] = last;
-      for (let at = 0; ; ) {
+      for (let at = 0; ;) {
         const left = 2 * at + 1;
         const right = left + 1;
         let next = at;

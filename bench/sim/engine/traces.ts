@@ -35,7 +35,7 @@ export function drawRequests(
   { rate, seconds, random }: { readonly rate: number; readonly seconds: number; readonly random: Random },
 ): readonly SimRequest[] {
   const drawn: SimRequest[] = [];
-  for (let at = 0; ; ) {
+  for (let at = 0; ;) {
     at -= (Math.log(1 - random()) / rate) * 1000;
     const request = from[Math.floor(random() * from.length)];
     if (at >= seconds * 1000 || request === undefined) return drawn;

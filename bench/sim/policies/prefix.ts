@@ -6,7 +6,11 @@ import { leastOf } from './least.ts';
 import { createPrefixMap, type PrefixMap } from './prefix-map.ts';
 
 /** What a host costs a request; the least wins. */
-type Cost = (request: SimRequest, host: number, known: { readonly map: PrefixMap; readonly inFlight: InFlight }) => number;
+type Cost = (
+  request: SimRequest,
+  host: number,
+  known: { readonly map: PrefixMap; readonly inFlight: InFlight },
+) => number;
 
 const PREFIX_WEIGHT = 3;
 const LOAD_WEIGHT = 2;

@@ -24,12 +24,19 @@ export const tokenlat: PolicySpec = {
     const reporter = new Reporter({ board, breakers, slow: () => null });
     const targets = hosts.map((_, host) => targetOf(host));
     const begun = new Map<string, Began>();
+    /** One plan a request: try n goes to its n-th entry, as in the gateway. */
+    const plans = new Map<number, readonly Target[]>();
     return {
       pick: (request, tried, now) => {
         const ask = askOf(request);
-        const left = targets.filter((_, host) => !tried.includes(host));
-        const { order } = decide({ ask, targets: left, policy: LEAST_LOADED, now }, { board, breakers, random });
-        const target = order[0]?.live.target;
+        if (tried.length === 0) {
+          const { order } = decide({ ask, targets, policy: LEAST_LOADED, now }, { board, breakers, random });
+          plans.set(
+            request.id,
+            order.map(({ live }) => live.target),
+          );
+        }
+        const target = plans.get(request.id)?.[tried.length];
         if (target === undefined) return null;
         begun.set(keyOf(request, tried.length + 1), reporter.begin(target, ask, now, now + LEASE_MS));
         return targets.indexOf(target);

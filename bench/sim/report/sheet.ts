@@ -66,3 +66,8 @@ export const atLeast = (what: string, value: number, limit: number, digits = 2):
 export function figureOf(rows: readonly Row[], policy: string, key: string): number {
   return rows.find((row) => row.policy === policy)?.figures[key] ?? NaN;
 }
+
+/** A figure as it stands in tables. */
+export function written(value: number, digits: number): string {
+  return Number.isFinite(value) ? value.toFixed(digits) : '–';
+}

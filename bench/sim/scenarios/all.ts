@@ -1,0 +1,7 @@
+import { prefixes, warmModels } from './affinity.ts';
+import type { Scenario } from './scenario.ts';
+import { sickHost } from './sick-host.ts';
+import { equalHosts, mixedHosts } from './spread-load.ts';
+
+/** All scenarios, in the order of the report. */
+export const SCENARIOS: readonly Scenario[] = [equalHosts, mixedHosts, sickHost, prefixes, warmModels];

@@ -56,7 +56,7 @@ function sheetsOf(scenario: Scenario, seeds: readonly number[]): readonly Sheet[
     },
   });
   say('');
-  for (const sheet of sheets) process.stdout.write(`${terminal(sheet)}`);
+  for (const sheet of sheets) process.stdout.write(terminal(sheet));
   process.stdout.write(`(${runs} runs in ${((performance.now() - startedAt) / 1000).toFixed(1)} s)\n`);
   return sheets;
 }

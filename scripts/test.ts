@@ -28,7 +28,7 @@ const filters = words.filter((word) => !word.startsWith('-')).map((word) => word
 const flags = words.filter((word) => word.startsWith('-'));
 
 const files = fs
-  .globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: ROOT })
+  .globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'], { cwd: ROOT })
   .map((file) => file.split(path.sep).join('/'))
   .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
   .toSorted();

@@ -143,7 +143,7 @@ export function simulate(world: World, spec: PolicySpec): Run {
     });
   };
 
-  arrive(0);
+  // Before the arrivals, so that a request meets a host as it is from that moment on.
   for (const change of world.changes) {
     agenda.at(change.at, () => {
       const host = hostAt(change.host);
@@ -151,6 +151,7 @@ export function simulate(world: World, spec: PolicySpec): Run {
       if (host.isFrozen()) agenda.at(agenda.now() + patienceMs, () => cutStalled(host));
     });
   }
+  arrive(0);
   const { ticks } = policy;
   if (ticks !== undefined) {
     const tick = (): void => {

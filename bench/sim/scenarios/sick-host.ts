@@ -20,15 +20,17 @@ const FAULTS_AT = [200, 850];
 /** Shares are looked at over so many seconds, each second anew. */
 const WINDOW = 10;
 const AWAY = 0.1;
+/** The second of a fault from which its share is shown where no gate says otherwise. */
+const SOON = 5;
 /** "Back" is four fifths of a fair share. */
 const BACK = 0.8 * FAIR;
 const PATIENCE_MS = 30_000;
 const BASELINES: readonly PolicySpec[] = [polled(1000), leastInFlight, twoChoices, completionAverage];
 
-const COLUMNS: readonly Column[] = [
+const columnsOf = ({ awayFrom }: Setting): readonly Column[] => [
   { key: 'awayMedian', title: 'below 10 % after s, median', digits: 0 },
   { key: 'awayMax', title: 'max', digits: 0 },
-  { key: 'share', title: 'share from second 5 on, max', digits: 3 },
+  { key: 'share', title: `share from second ${awayFrom ?? SOON} on, max`, digits: 3 },
   { key: 'crowd', title: 'share of another host, max', digits: 2 },
   { key: 'flaps', title: 'flaps', digits: 0 },
   { key: 'backMax', title: 'back after s, max', digits: 0 },
@@ -173,7 +175,7 @@ function sheetOf(setting: Setting, { ours, seeds, progress }: ScenarioOptions): 
     id: `sick-host-${setting.kind}`,
     title: `One of four hosts: ${setting.title}`,
     about: setting.about,
-    columns: COLUMNS,
+    columns: columnsOf(setting),
     rows,
     gates: ours === null ? [] : gatesOf(setting, rows, ours.name),
     plots: [
@@ -219,7 +221,7 @@ function courseOf(run: Run, fault: Fault, { awayFrom }: Setting): Course {
   const answers = run.answers.filter(({ request }) => request.at >= from * 1000 && request.at < to * 1000);
   return {
     away: firstAway === -1 ? FAULT_SECONDS : firstAway,
-    share: Math.max(...windows(shares, from + (awayFrom ?? 5), to)),
+    share: Math.max(...windows(shares, from + (awayFrom ?? SOON), to)),
     crowd: Math.max(...others.flatMap((other) => windows(sharesOf(run.picks, other), from + WINDOW, to))),
     flaps: flapsIn([...inFault, ...afterwards]),
     back: firstBack === -1 ? 150 : firstBack,

@@ -7,6 +7,7 @@ import { completionAverage } from '../policies/completion-average.ts';
 import { polled } from '../policies/polled.ts';
 import { randomPolicy } from '../policies/random.ts';
 import { roundRobin } from '../policies/round-robin.ts';
+import { tokenlatWithoutLimits } from '../policies/tokenlat.ts';
 import { atMost, figureOf, type Column, type Gate, type Plot, type Row, type Sheet } from '../report/sheet.ts';
 import { HOST, PATIENT_MS, type Scenario, type ScenarioOptions } from './scenario.ts';
 
@@ -68,6 +69,7 @@ export const mixedHosts = spreadLoad({
     completionAverage,
     weightedTwoChoices,
     weightedLeast,
+    tokenlatWithoutLimits,
   ],
   gates: (rows, ours) => noWorse(rows, ours, weightedLeast.name, TOLERANCE),
 });

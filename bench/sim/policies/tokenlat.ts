@@ -1,16 +1,14 @@
-import { Board, type Began } from '../../../src/routing/board.ts';
-import { Breakers } from '../../../src/routing/breakers.ts';
-import { decide } from '../../../src/routing/decide.ts';
-import { LEAST_LOADED } from '../../../src/routing/policy.ts';
-import { Reporter } from '../../../src/routing/reporter.ts';
+import { LEAST_LOADED } from '../../../src/core/score-policy.ts';
+import type { Began } from '../../../src/routing/board.ts';
+import { createEngine } from '../../../src/routing/engine.ts';
 import type { Ask, Outcome as Course, Target } from '../../../src/routing/target.ts';
 import type { Policy, PolicyOptions, PolicySpec } from '../engine/policy.ts';
 import type { Outcome, SimRequest } from '../engine/request.ts';
 
-/** The board counts a try as forgotten after this time: longer than any answer of a simulation takes. */
+/** A try counts as forgotten after this time: longer than any answer of a simulation takes. */
 const LEASE_MS = 3_600_000;
-/** As often as the gateway looks for forgotten tries. */
 const SWEEP_MS = 1000;
+const TRIES = 3;
 
 /**
  * TokenLat's own decision, as the gateway makes it: hosts that are all alike by the configuration, whose speed and
@@ -25,39 +23,44 @@ export const tokenlatWithoutLimits: PolicySpec = {
 };
 
 function deciding({ hosts, random }: PolicyOptions, { knowsSlots }: { readonly knowsSlots: boolean }): Policy {
-  const board = new Board();
-  const breakers = new Breakers();
-  const reporter = new Reporter({ board, breakers, slow: () => null });
+  const engine = createEngine({ random });
   const targets = hosts.map(({ slots }, host) => targetOf(host, knowsSlots ? slots : null));
   const begun = new Map<string, Began>();
   /** One plan a request: try n goes to its n-th entry, as in the gateway. */
   const plans = new Map<number, readonly Target[]>();
+  const planOf = (request: SimRequest, now: number): readonly Target[] => {
+    const { order } = engine.decide({
+      ask: askOf(request),
+      targets,
+      rank: 'score',
+      policy: LEAST_LOADED,
+      tries: TRIES,
+      lastResort: 'anybody',
+      now,
+    });
+    return order.map(({ target }) => target);
+  };
   return {
     pick: (request, tried, now) => {
-      const ask = askOf(request);
-      if (tried.length === 0) {
-        const { order } = decide({ ask, targets, policy: LEAST_LOADED, now }, { board, breakers, random });
-        plans.set(
-          request.id,
-          order.map(({ live }) => live.target),
-        );
-      }
+      if (tried.length === 0) plans.set(request.id, planOf(request, now));
       const target = plans.get(request.id)?.[tried.length];
       if (target === undefined) return null;
-      begun.set(keyOf(request, tried.length + 1), reporter.begin(target, ask, now, now + LEASE_MS));
+      const key = keyOf(request, tried.length + 1);
+      begun.set(key, engine.tries.begin(key, target, askOf(request), now, now + LEASE_MS));
       return targets.indexOf(target);
     },
     onFirstToken: ({ request, number }, now) => {
       const began = begun.get(keyOf(request, number));
-      if (began !== undefined) reporter.firstToken(began, now);
+      if (began !== undefined) engine.tries.firstToken(began, now);
     },
     onEnd: ({ request, number }, { outcome, now, retryAfterMs }) => {
       const key = keyOf(request, number);
       const began = begun.get(key);
       begun.delete(key);
-      if (began !== undefined) reporter.end(began, courseOf(request, outcome, retryAfterMs), now);
+      if (began !== undefined) engine.tries.end(began, courseOf(request, outcome, retryAfterMs), now);
+      if (outcome === 'ok' || number >= TRIES) plans.delete(request.id);
     },
-    ticks: { everyMs: SWEEP_MS, tick: (now) => void board.sweep(now) },
+    ticks: { everyMs: SWEEP_MS, tick: (now) => void engine.sweep(now) },
   };
 }
 
@@ -73,12 +76,12 @@ function targetOf(host: number, capacity: number | null): Target {
     capacity,
     price: { prompt: 0, completion: 0, currency: 'EUR' },
     quality: 1,
-    prior: { firstTokenMs: null, tokenMs: null },
+    prior: { firstTokenMs: null, tokenMs: null, totalMs: null },
   };
 }
 
 function askOf({ promptTokens, outputTokens }: SimRequest): Ask {
-  return { promptTokens, outputTokens, latencyLimitMs: null, kind: 'chat.stream' };
+  return { promptTokens, outputTokens, latencyLimitMs: null, kind: 'chat.stream', stream: true };
 }
 
 function courseOf({ outputTokens }: SimRequest, outcome: Outcome, retryAfterMs: number | null): Course {

@@ -35,6 +35,7 @@ export class Breaker {
   #row = 0;
   #goodRow = 0;
   #probedAt = -Infinity;
+  #failedAt = -Infinity;
   /** Is it open by another's word alone? */
   #adopted = false;
 
@@ -89,10 +90,16 @@ export class Breaker {
     if (this.#state === 'soft') this.#probedAt = now;
   }
 
-  note(sign: BreakerSign, now: number): void {
+  /** @param startedAt - When the try began. */
+  note(sign: BreakerSign, now: number, startedAt = now): void {
     const state = this.state(now);
     this.#counts.add(KIND[sign], now);
-    this.#row = sign === 'error' ? this.#row + 1 : 0;
+    if (sign === 'error') {
+      this.#row += 1;
+      this.#failedAt = now;
+    }
+    // What began before the last error does not end a row of them: streams of better times end well for long.
+    else if (startedAt >= this.#failedAt) this.#row = 0;
     this.#goodRow = sign === 'good' ? this.#goodRow + 1 : 0;
     switch (state) {
       case 'closed':

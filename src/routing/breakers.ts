@@ -57,9 +57,10 @@ export class Breakers {
     this.#byTarget.get(target.incarnation)?.get(kind)?.picked(now);
   }
 
-  note(target: Target, kind: string, sign: BreakerSign, now: number): void {
+  /** @param startedAt - When the try began. */
+  note(target: Target, kind: string, sign: BreakerSign, now: number, startedAt = now): void {
     if (this.#policy() === null) return;
-    this.of(target, kind).note(sign, now);
+    this.of(target, kind).note(sign, now, startedAt);
   }
 
   /** Takes over what another replica saw. Tells whether that changed anything. */

@@ -2,8 +2,10 @@
 const SHRINK = 0.75;
 /** How long after a 429 further ones say nothing new, milliseconds: they were sent before the first came back. */
 const ONE_LESSON_MS = 1000;
-/** One more request at once for each of this many that went well at the limit. */
+/** One more request at once for each of this many that went well at the limit, soon after a 429 ... */
 const GROW_AFTER = 10;
+/** ... and for each one, when none came for so long, milliseconds: it may have much more room again. */
+const QUIET_MS = 10_000;
 
 /**
  * How many requests at once a target takes, learned from its 429s: fewer at once after one, a little more again while all
@@ -41,10 +43,10 @@ export class BusyLimit {
   }
 
   /** An answer went well while `running` requests ran, that one included. */
-  served(running: number): void {
+  served(running: number, now: number): void {
     if (this.#limit === null || running < this.#limit) return;
     this.#good += 1;
-    if (this.#good < GROW_AFTER) return;
+    if (this.#good < GROW_AFTER && now - this.#learnedAt < QUIET_MS) return;
     this.#good = 0;
     this.#limit += 1;
     const capacity = this.#capacity();

@@ -11,6 +11,6 @@ export function paceFactor(pace: number | null, usual: number | null): number {
 }
 
 /** 1 = no errors; nothing is left at a rate of 1 / `steepness`. */
-export function errorFactor(rate: number, steepness = 2): number {
+export function errorFactor(rate: number, steepness = 3): number {
   return Math.max(0, 1 - steepness * rate);
 }

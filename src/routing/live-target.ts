@@ -6,9 +6,9 @@ import type { Pace } from './pace.ts';
 import { Speed } from './speed.ts';
 import type { Outcome, Target } from './target.ts';
 
-const ERROR_MEMORY_MS = 10_000;
+const ERROR_MEMORY_MS = 5000;
 /** Good answers that are believed in before any came: one error alone does not condemn. */
-const GOODWILL = 4;
+const GOODWILL = 3;
 /** Health falls at once and comes back with this time constant, milliseconds. */
 const RECOVERY_MS = 10_000;
 /** Even the sickest gets this share of a healthy one's work: nobody recovers unseen. */
@@ -29,6 +29,7 @@ export class LiveTarget {
   usedAt = 0;
   #health = 1;
   #healthAt = 0;
+  #failedAt = -Infinity;
 
   /** @param paceOf - What is usual for a kind of work in the target's group. */
   constructor(target: Target, paceOf: (kind: string) => Pace) {
@@ -77,11 +78,13 @@ export class LiveTarget {
     switch (outcome.kind) {
       case 'served':
         speed?.served(lease, outcome.tokens, now);
-        this.#errors.add(0, now);
-        this.busy.served(running);
+        // What began before the last failure says nothing against it.
+        if (lease.startedAt >= this.#failedAt) this.#errors.add(0, now);
+        this.busy.served(running, now);
         break;
       case 'failed':
         this.#errors.add(1, now);
+        this.#failedAt = now;
         if (lease.firstAt === null) speed?.heardNothing(lease, now);
         break;
       case 'busy':

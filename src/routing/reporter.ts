@@ -46,7 +46,7 @@ export class Reporter {
     const { lease, live } = began;
     if (lease.isOver) return;
     this.#board.end(began, outcome, now);
-    if (outcome.kind === 'failed') this.#breakers.note(live.target, lease.kind, 'error', now);
+    if (outcome.kind === 'failed') this.#breakers.note(live.target, lease.kind, 'error', now, lease.startedAt);
     if (outcome.kind !== 'served') return;
     const rule = this.#slow(lease.stream);
     // Judged at its first token already.
@@ -55,6 +55,6 @@ export class Reporter {
   }
 
   #judge({ live, lease }: Began, isSlow: boolean, now: number): void {
-    this.#breakers.note(live.target, lease.kind, isSlow ? 'slow' : 'good', now);
+    this.#breakers.note(live.target, lease.kind, isSlow ? 'slow' : 'good', now, lease.startedAt);
   }
 }

@@ -46,7 +46,8 @@ export type Adjust = (looked: Looked, terms: Terms, utility: number) => number |
 export function look(live: LiveTarget, ask: Ask, now: number): Looked {
   const { target } = live;
   const health = live.health(now);
-  const capacity = live.busy.limit ?? target.capacity ?? USUAL_CAPACITY;
+  // Not what 429s taught: held against that, a target would never again run enough to show that it has more room.
+  const capacity = target.capacity ?? USUAL_CAPACITY;
   const { running } = live;
   return {
     target,

@@ -36,6 +36,10 @@ export class Breaker {
   #goodRow = 0;
   #probedAt = -Infinity;
   #failedAt = -Infinity;
+  /** Adds up the share until it is a whole request. */
+  #turn = 0;
+  /** Probes since the last word on any of them. */
+  #unanswered = 0;
   /** Is it open by another's word alone? */
   #adopted = false;
 
@@ -85,15 +89,31 @@ export class Breaker {
     return this.state(now) === 'soft' && now - Math.max(this.#probedAt, this.#since) >= every;
   }
 
+  /**
+   * May the next request go there, by the share? Evenly, every twentieth for 5 %: by chance, few at a time would sometimes be
+   * many. Not while as many probes as would do are still without an answer: where nothing comes back, they would only pile up.
+   */
+  takesTurn(now: number): boolean {
+    const share = this.share(now);
+    if (this.#state === 'soft' && this.#unanswered >= this.#policy.goodProbes) return false;
+    this.#turn += share;
+    if (this.#turn < 1) return false;
+    this.#turn -= 1;
+    return true;
+  }
+
   /** A request goes there now. */
   picked(now: number): void {
-    if (this.#state === 'soft') this.#probedAt = now;
+    if (this.#state !== 'soft') return;
+    this.#probedAt = now;
+    this.#unanswered += 1;
   }
 
   /** @param startedAt - When the try began. */
   note(sign: BreakerSign, now: number, startedAt = now): void {
     const state = this.state(now);
     this.#counts.add(KIND[sign], now);
+    this.#unanswered = 0;
     if (sign === 'error') {
       this.#row += 1;
       this.#failedAt = now;
@@ -192,6 +212,8 @@ export class Breaker {
     this.#step = 0;
     this.#goodRow = 0;
     this.#row = 0;
+    this.#turn = 0;
+    this.#unanswered = 0;
     if (state === 'recovering') this.#probedAt = -Infinity;
     // What opened it must not open it again once it has been paid for.
     if (state === 'closed' || state === 'recovering') this.#counts.clear();

@@ -1,6 +1,5 @@
 import { type BreakerPolicy, DEFAULT_BREAKER } from '../core/breaker-policy.ts';
 import { Breaker, type BreakerSign, type BreakerState } from './breaker.ts';
-import type { Random } from './order.ts';
 import type { Target } from './target.ts';
 
 export interface BreakerChange {
@@ -40,15 +39,15 @@ export class Breakers {
     this.#options = options;
   }
 
-  /** May a request of that kind go there? By chance, where only a share may. */
-  gate(target: Target, kind: string, now: number, random: Random): Gate {
+  /** May a request of that kind go there? Every so many-th, where only a share may. */
+  gate(target: Target, kind: string, now: number): Gate {
     if (this.#policy() === null) return 'open';
     const breaker = this.#byTarget.get(target.incarnation)?.get(kind);
     if (breaker === undefined) return 'open';
     const share = breaker.share(now);
     if (share >= 1) return 'open';
     if (breaker.probeIsDue(now)) return 'probe';
-    if (random() >= share) return share > 0 ? 'spare' : 'shut';
+    if (!breaker.takesTurn(now)) return share > 0 ? 'spare' : 'shut';
     return breaker.state(now) === 'soft' ? 'probe' : 'open';
   }
 

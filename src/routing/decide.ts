@@ -95,13 +95,13 @@ export function decide(question: Question, judges: Judges): Plan {
   };
 }
 
-function sort({ ask, targets, now }: Question, { board, breakers, random }: Judges): Sorted {
+function sort({ ask, targets, now }: Question, { board, breakers }: Judges): Sorted {
   const open: Looked[] = [];
   const out: { looked: Looked; why: Exclusion; gate: Gate }[] = [];
   let probe: LiveTarget | null = null;
   for (const target of targets) {
     const looked = look(board.of(target), ask, now);
-    const gate = breakers.gate(target, ask.kind, now, random);
+    const gate = breakers.gate(target, ask.kind, now);
     const isHeld = gate === 'spare' || gate === 'shut';
     const why = isHeld ? 'circuit_breaker_open' : exclusionOf(looked, ask, now);
     if (why !== null) {

@@ -22,6 +22,10 @@ export const CHOICES = [
 ] as const;
 export type Choice = (typeof CHOICES)[number];
 
+/** Whoever is less healthy than this, and got nothing for so long (milliseconds), is asked once. */
+const UNSEEN_BELOW = 0.5;
+const UNSEEN_MS = 30_000;
+
 export interface Excluded {
   readonly scored: Scored;
   readonly why: Exclusion;
@@ -109,9 +113,14 @@ function sort({ ask, targets, now }: Question, { board, breakers }: Judges): Sor
       continue;
     }
     open.push(looked);
-    if (gate === 'probe') probe ??= looked.live;
+    if (gate === 'probe' || isUnseen(looked, now)) probe ??= looked.live;
   }
   return { open, out, probe };
+}
+
+/** Nobody goes there, so nobody learns whether it is well again. */
+function isUnseen({ live, health }: Looked, now: number): boolean {
+  return health < UNSEEN_BELOW && now - live.usedAt >= UNSEEN_MS;
 }
 
 function exclusionOf({ live, estimate }: Looked, ask: Ask, now: number): Exclusion | null {

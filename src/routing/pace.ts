@@ -1,5 +1,6 @@
 import { DecayedLine } from '../lib/decay/decayed-line.ts';
 import { DecayedMean } from '../lib/decay/decayed-mean.ts';
+import { DecayedRatio } from '../lib/decay/decayed-ratio.ts';
 
 /** How long the usual is remembered, milliseconds. */
 const MEMORY_MS = 120_000;
@@ -21,6 +22,7 @@ export interface Paced {
 export class Pace {
   readonly #line = new DecayedLine(MEMORY_MS);
   readonly #output = new DecayedMean(MEMORY_MS);
+  readonly #tokens = new DecayedRatio(MEMORY_MS);
   readonly #peers = new Set<Paced>();
   #at = -Infinity;
   #answer: number | null = null;
@@ -42,6 +44,16 @@ export class Pace {
   /** An answer of so many tokens is over. */
   answered(tokens: number, now: number): void {
     this.#output.add(tokens, now);
+  }
+
+  /** Tokens after the first took so long together. */
+  sawTokens(ms: number, tokens: number, now: number): void {
+    this.#tokens.add(ms, tokens, now);
+  }
+
+  /** Milliseconds a token after the first, on average in the group; null before anything was seen. */
+  get tokenMs(): number | null {
+    return this.#tokens.value;
   }
 
   /** The usual time for that size; null before anything was seen. */

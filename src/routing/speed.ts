@@ -1,4 +1,5 @@
 import { DecayedMean } from '../lib/decay/decayed-mean.ts';
+import { DecayedRatio } from '../lib/decay/decayed-ratio.ts';
 import { paceFactor } from './health-factor.ts';
 import type { Lease } from './lease.ts';
 import type { Pace, Paced } from './pace.ts';
@@ -8,6 +9,10 @@ const FIRST_MEMORY_MS = 3000;
 const END_MEMORY_MS = 9000;
 /** So many samples of the usual speed are believed in besides: after 14 spells of memory without a new one, it is as usual again. */
 const FADING = 1e-6;
+/** So many times the usual is as bad as it gets: one silence of a minute must not outweigh all that comes after it. */
+const WORST = 20;
+/** What is usual may rise, but is not learned from what is far from it: so many times as long counts at most. */
+const STEP = 3;
 /** Answers may be this many times longer than usual before their silence says something. */
 const LONG_ANSWER = 3;
 
@@ -16,8 +21,10 @@ export class Speed implements Paced {
   readonly pace: Pace;
   readonly #isStream: boolean;
   readonly #answer: DecayedMean;
-  readonly #token = new DecayedMean(END_MEMORY_MS);
+  readonly #token = new DecayedRatio(END_MEMORY_MS);
   readonly #silent = new Set<Lease>();
+  /** Streams that have begun and that no later one has outrun, the oldest first. */
+  readonly #streaming = new Set<Lease>();
 
   constructor(pace: Pace, isStream: boolean) {
     this.pace = pace;
@@ -32,11 +39,13 @@ export class Speed implements Paced {
 
   drop(lease: Lease): void {
     this.#silent.delete(lease);
+    this.#streaming.delete(lease);
   }
 
   /** The first token of a stream. */
   firstToken(lease: Lease, now: number): void {
     this.#silent.delete(lease);
+    if (this.#isStream) this.#streaming.add(lease);
     this.#sample(lease.promptTokens, now - lease.startedAt, now);
   }
 
@@ -44,7 +53,7 @@ export class Speed implements Paced {
   served(lease: Lease, tokens: number, now: number): void {
     this.pace.answered(tokens, now);
     if (!this.#isStream) this.#sample(tokens, now - lease.startedAt, now);
-    else if (lease.firstAt !== null && tokens > 1) this.#token.add((now - lease.firstAt) / (tokens - 1), now);
+    else if (lease.firstAt !== null && tokens > 1) this.#sampleTokens(lease.firstAt, tokens - 1, now);
   }
 
   /** It failed before anything came: how long it kept silent is known, and only ever too short. */
@@ -52,7 +61,7 @@ export class Speed implements Paced {
     const expected = this.#expectedWait(lease);
     const waited = now - lease.startedAt;
     // A fast refusal is an error, not speed.
-    if (expected !== null && waited > expected) this.#answer.add(waited / expected, now);
+    if (expected !== null && waited > expected) this.#answer.add(Math.min(WORST, waited / expected), now);
   }
 
   /** Observed over expected time; who still waits, and for how long, counts too. */
@@ -69,7 +78,13 @@ export class Speed implements Paced {
 
   /** Milliseconds a token after the first. */
   tokenPace(now: number): number | null {
-    return this.#token.weight(now) < FADING ? null : this.#token.value;
+    const seen = this.#token.weight(now) < FADING ? null : this.#token.value;
+    const [oldest] = this.#streaming;
+    const usual = this.pace.tokenMs;
+    if (oldest === undefined || oldest.firstAt === null || usual === null) return seen;
+    // What it must take at least, were the stream of a great length: one that goes on for too long tells before its end.
+    const atLeast = (now - oldest.firstAt) / this.#longest(oldest);
+    return seen === null ? (atLeast > usual ? atLeast : null) : Math.max(seen, atLeast);
   }
 
   /** 1 = as its peers or faster. */
@@ -82,16 +97,33 @@ export class Speed implements Paced {
     this.pace.leave(this);
   }
 
+  /** A stream counts as long as samples do: of a longer one the rest says how it was, not how it is. */
+  #sampleTokens(firstAt: number, tokens: number, now: number): void {
+    // Older streams that still go on say nothing any more: a later one is through.
+    for (const older of this.#streaming) {
+      if ((older.firstAt ?? now) >= firstAt) break;
+      this.#streaming.delete(older);
+    }
+    const ms = now - firstAt;
+    const part = Math.min(1, END_MEMORY_MS / Math.max(1, ms));
+    this.#token.add(ms * part, tokens * part, now);
+    this.pace.sawTokens(ms * part, tokens * part, now);
+  }
+
   #sample(size: number, ms: number, now: number): void {
     const took = Math.max(0, ms);
     const expected = this.pace.expected(size);
-    this.pace.saw(size, took, now);
-    this.#answer.add(expected === null ? 1 : took / expected, now);
+    this.pace.saw(size, expected === null ? took : Math.min(took, STEP * expected), now);
+    this.#answer.add(expected === null ? 1 : Math.min(WORST, took / expected), now);
   }
 
   /** How long the first sign of this one may take, as things usually are. */
   #expectedWait(lease: Lease): number | null {
     if (this.#isStream) return this.pace.expected(lease.promptTokens);
-    return this.pace.expected(Math.min(lease.outputTokens, LONG_ANSWER * this.pace.likelyOutput(lease.outputTokens)));
+    return this.pace.expected(this.#longest(lease));
+  }
+
+  #longest({ outputTokens }: Lease): number {
+    return Math.min(outputTokens, LONG_ANSWER * this.pace.likelyOutput(outputTokens));
   }
 }

@@ -9,6 +9,8 @@ import type { Outcome, SimRequest } from '../engine/request.ts';
 const LEASE_MS = 3_600_000;
 const SWEEP_MS = 1000;
 const TRIES = 3;
+/** What clients allow an answer to have; nobody says how many tokens it will have. */
+const MOST_OUTPUT = 1024;
 
 /**
  * TokenLat's own decision, as the gateway makes it: hosts that are all alike by the configuration, whose speed and
@@ -80,8 +82,8 @@ function targetOf(host: number, capacity: number | null): Target {
   };
 }
 
-function askOf({ promptTokens, outputTokens }: SimRequest): Ask {
-  return { promptTokens, outputTokens, latencyLimitMs: null, kind: 'chat.stream', stream: true };
+function askOf({ promptTokens }: SimRequest): Ask {
+  return { promptTokens, outputTokens: MOST_OUTPUT, latencyLimitMs: null, kind: 'chat.stream', stream: true };
 }
 
 function courseOf({ outputTokens }: SimRequest, outcome: Outcome, retryAfterMs: number | null): Course {

@@ -17,7 +17,7 @@ import { createLog } from '../../src/telemetry/log.ts';
 export type ConfigPart = Readonly<Record<string, unknown>>;
 
 export interface GatewayOptions {
-  /** Merged over the base at the top level: backends, models, routes, tenants, limits, … */
+  /** Merged over the base at the top level (where breakers are off): backends, models, routes, tenants, limits, … */
   readonly config: ConfigPart;
   readonly workers?: number;
   /** Extra files beside the configuration, by name. */
@@ -69,6 +69,8 @@ export async function startGateway({ config, workers = 1, files = {} }: GatewayO
         listen: { address: '127.0.0.1', port: listen, admin_port: admin, ...listenPart },
         server: { workers, socket_dir: join(dir, 's'), ops: { address: '127.0.0.1', port: ops }, ...server },
         auth: { issuers: [{ issuer: TEST_ISSUER, algorithms: ['HS256'], secret: TEST_SECRET }], ...auth },
+        // Backends of tests misbehave on purpose, again and again.
+        breakers: { enabled: false },
         ...rest,
       }),
     );

@@ -3,10 +3,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { createReadLive } from '../../src/control/live/read-live.ts';
 import type { LiveStore, WorkerLive } from '../../src/core/ports/live.ts';
+import { StoreUnavailable } from '../../src/core/ports/quota-store.ts';
 import { createMemoryLiveStore } from '../../src/store/memory/live-store.ts';
 import { createRedisLiveStore } from '../../src/store/redis/live-store.ts';
 import { startRedis } from '../support/redis-server.ts';
+import { openStores } from './redis-harness.ts';
 
 interface Harness {
   /** Two processes' sides of one store. */
@@ -107,3 +110,20 @@ for (const [name, open] of Object.entries({ memory, redis })) {
     });
   });
 }
+
+test('while Redis is away, readers have what was known last, and a worker that speaks waits for nobody', async () => {
+  const server = await startRedis();
+  const stores = await openStores(server.url, { commandTimeoutMs: 200 });
+  try {
+    const read = createReadLive({ store: stores.live, clock: { time: () => 1000 } });
+    await stores.live.publish(state('here', 0, 3), KEEP_MS);
+    assert.deepEqual((await read()).replicas, [{ id: 'here', startedAt: 1, workers: 1, running: 3 }]);
+    await server.stop();
+    const began = performance.now();
+    await assert.rejects(stores.live.publish(state('here', 0, 4), KEEP_MS), StoreUnavailable);
+    assert.deepEqual((await read()).replicas, [{ id: 'here', startedAt: 1, workers: 1, running: 3 }]);
+    assert.ok(performance.now() - began < 2000);
+  } finally {
+    await stores.close();
+  }
+});

@@ -1,4 +1,6 @@
 import type { BudgetRecord, KeyRecord } from '../core/directory.ts';
+import type { Endpoint } from '../core/chat-request.ts';
+import type { Decision, Judged } from '../core/decision.ts';
 import type { Json } from '../core/json.ts';
 import type { LimitLine } from '../core/limit.ts';
 import type { AuditEntry, AuditLog } from '../core/ports/audit.ts';
@@ -65,6 +67,37 @@ export interface ServerStatus {
   readonly sink: { readonly state: 'ok' | 'failing'; readonly lagMs: number; readonly delivered: number } | null;
 }
 
+/** A request as far as routing looks at it. */
+export interface ExplainAsk {
+  readonly tenant: string;
+  readonly model: string;
+  readonly endpoint: Endpoint;
+  /** `x-request-type`; null = the endpoint. */
+  readonly type: string | null;
+  readonly stream: boolean;
+  readonly promptTokens: number;
+  readonly maxTokens: number | null;
+  /** How long it may take; null = as configured. */
+  readonly timeoutMs: number | null;
+  /** Null = the tenant's. */
+  readonly tier: string | null;
+  readonly businessLine: string | null;
+  readonly scopes: readonly string[];
+}
+
+/** What would become of it now. */
+export interface Explained {
+  /** Null where it is refused. */
+  readonly route: string | null;
+  readonly reason: Decision['reason'] | null;
+  readonly fallbackReason: Decision['fallbackReason'];
+  /** Deployments in the order in which they would be tried. */
+  readonly plan: readonly string[];
+  readonly words: string;
+  readonly candidates: readonly Judged[];
+  readonly refused: { readonly code: string; readonly status: number; readonly message: string } | null;
+}
+
 /** What the routes of the admin API lean on. */
 export interface AdminDeps {
   readonly directory: DirectoryStore;
@@ -76,6 +109,8 @@ export interface AdminDeps {
   /** The effective configuration without secrets. */
   readonly config: () => Json;
   readonly routing: () => RoutingState | Promise<RoutingState>;
+  /** What this worker would decide now. */
+  readonly explain: (ask: ExplainAsk) => Explained;
   readonly status: () => ServerStatus;
   /** Never rejects: while the store is away, what was known last. */
   readonly live: () => Promise<LiveState>;

@@ -11,6 +11,7 @@ import type { DirectoryStore, RecordOf } from '../core/ports/directory-store.ts'
 import type { LiveState } from '../core/ports/live.ts';
 import type { SpendQuery, SpendRow } from '../core/ports/spend-reader.ts';
 import { createMemoryIdempotencyStore } from '../store/memory/idempotency-store.ts';
+import type { Explained } from './admin-deps.ts';
 import { createAdminApp } from './admin-server.ts';
 import type { AdminServerOptions } from './admin-server.ts';
 
@@ -65,6 +66,31 @@ export function fakeDirectory(
     watch: () => ({ close: () => {} }),
   };
 }
+
+export const EXPLAINED: Explained = {
+  route: 'r',
+  reason: 'match',
+  fallbackReason: null,
+  plan: [],
+  words: 'one candidate',
+  candidates: [
+    {
+      deployment: 'm@b',
+      place: 1,
+      reason: 'best_score',
+      terms: { cost: 1, latency: 0.5, quality: 0.25 },
+      utility: 0.6,
+      value: 0.55,
+      health: 1,
+      running: 3,
+      load: 0.25,
+      estimateMs: 800,
+      estimateCost: 42,
+      weight: 1,
+    },
+  ],
+  refused: null,
+};
 
 const TENANTS = ['acme', 'globex'] as const;
 const ROLES = ['viewer', 'operator', 'admin'] as const;
@@ -209,6 +235,7 @@ export function adminKit(change: Partial<AdminServerOptions> = {}) {
       backends: [{ credentials: 'canary-credential' }],
     }),
     routing: () => ({ models: [], routes: [] }),
+    explain: ({ model }) => ({ ...EXPLAINED, plan: [`${model}@b`] }),
     status: () => ({
       version: '1.2.3',
       zone: 'Europe/Berlin',

@@ -39,6 +39,7 @@ const SAMPLES: Readonly<Record<string, { readonly url: string; readonly body?: u
   'audit.read': { url: '/admin/audit?tenant=acme' },
   'config.read': { url: '/admin/config' },
   'routing.read': { url: '/admin/routes' },
+  'routing.explain': { url: '/admin/explain?tenant=acme&model=m' },
   'status.read': { url: '/admin/status' },
   'live.read': { url: '/admin/live' },
   'request.read': { url: '/admin/requests/of-acme' },

@@ -25,6 +25,8 @@ import { createWrap } from '../stations/wrap/wrap.ts';
 import type { KeyDirectory } from '../store/key-directory.ts';
 import type { Stores } from '../store/stores.ts';
 import type { Engine } from '../routing/engine.ts';
+import type { ExplainAsk, Explained } from '../admin/admin-deps.ts';
+import { createExplainRoute } from './explain-route.ts';
 import type { Dialects } from './dialects.ts';
 import type { OpenedAudit } from './open-audit.ts';
 import { watchTries } from './watch-tries.ts';
@@ -57,6 +59,8 @@ export interface Gateway {
   readonly live: LiveRequests;
   /** Who sent these headers? For requests that no station sees. */
   readonly identify: Authenticate['identify'];
+  /** What would be decided now on a request of that shape. */
+  readonly explain: (ask: ExplainAsk) => Explained;
   /** Makes ready what a new configuration needs before its first request: key sets, the filter. */
   readonly prefetch: (config: Snapshot) => Promise<void>;
 }
@@ -77,12 +81,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     clock,
     directory,
   });
+  const route = createRoute({ log, metrics, clock, supports: dialects.supports, directory, protection, engine });
   const enhance = createEnhance();
   const adapt = createAdapt({ dialects: dialects.backends });
   const { stations } = Pipeline.start()
     .via(authenticate)
     .via(schedule.station)
-    .via(createRoute({ log, metrics, clock, supports: dialects.supports, directory, protection, engine }))
+    .via(route)
     .via(enhance)
     .via(adapt.station)
     .via(createWrap({ log, metrics, traces: stores.traces, audit }));
@@ -114,6 +119,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     live,
     identify: authenticate.identify,
+    explain: createExplainRoute({ station: route, config, clock }),
     async prefetch(next) {
       enhance.prepare(next);
       await authenticate.prefetch(next);

@@ -18,7 +18,7 @@ import { serverStatus } from './server-status.ts';
 
 export interface OpenAdminOptions {
   readonly config: () => Snapshot;
-  readonly gateway: Pick<Gateway, 'identify'>;
+  readonly gateway: Pick<Gateway, 'identify' | 'explain'>;
   readonly stores: Stores;
   readonly operators: Pick<Operators, 'directory'>;
   readonly audit: OpenedAudit;
@@ -48,6 +48,7 @@ export async function openAdmin(options: OpenAdminOptions): Promise<AdminServer 
     idempotency: stores.idempotency,
     config: () => configView(config()),
     routing: async () => routingView(config(), await live()),
+    explain: gateway.explain,
     status: () => serverStatus(config(), audit),
     live,
     budgetStandings: createReadBudgets({

@@ -10,6 +10,7 @@ import { keysCommand } from './commands/keys.ts';
 import { linesCommand } from './commands/lines.ts';
 import { liveCommand } from './commands/live.ts';
 import { quotaCommand } from './commands/quota.ts';
+import { routeCommand } from './commands/route.ts';
 import { serveCommand } from './commands/serve.ts';
 import { tenantsCommand } from './commands/tenants.ts';
 import { tokenCommand } from './commands/token.ts';
@@ -43,6 +44,7 @@ export function createProgram(): Command {
     costCommand(),
     topCommand(),
     liveCommand(),
+    routeCommand(),
     completionCommand(program),
   ]) {
     program.addCommand(command);

@@ -90,6 +90,7 @@ function numbers(query: unknown): unknown {
   for (const key of NUMBERS) {
     const value = read[key];
     if (typeof value === 'string' && /^\d{1,9}$/.test(value)) read[key] = Number(value);
+    if (value === 'true' || value === 'false') read[key] = value === 'true';
   }
   return read;
 }

@@ -1,6 +1,8 @@
+import { AdminError } from '../http/admin-error.ts';
 import { route } from '../route.ts';
 import type { AdminRoute } from '../route.ts';
 import { routingView } from '../schema/report.ts';
+import { explainQuery, explainView } from '../schema/explain.ts';
 import { showTime } from '../schema/scalar.ts';
 import { liveView, statusView } from '../schema/state.ts';
 
@@ -85,4 +87,46 @@ const routing = route({
   },
 });
 
-export const runningRoutes: readonly AdminRoute[] = [status, live, routing];
+const explain = route({
+  name: 'routing.explain',
+  method: 'GET',
+  path: '/admin/explain',
+  summary: 'What would be decided now on a request, and why',
+  description:
+    'Every candidate with its terms, health and load, as the worker that answers sees them. Where chance decides, it is drawn anew each time. Nothing is sent.',
+  rule: { kind: 'role', role: 'viewer', tenant: 'query' },
+  params: null,
+  query: explainQuery,
+  body: null,
+  reply: { status: 200, schema: explainView },
+  run: async ({ query, tenant, deps }) => {
+    if (tenant === null) throw new AdminError('missing_parameter', 'tenant is missing.', { param: 'tenant' });
+    const { fallbackReason, candidates, ...rest } = deps.explain({
+      tenant,
+      model: query.model,
+      endpoint: query.endpoint,
+      type: query.type ?? null,
+      stream: query.stream,
+      promptTokens: query.prompt_tokens,
+      maxTokens: query.max_tokens ?? null,
+      timeoutMs: query.timeout_ms ?? null,
+      tier: query.tier ?? null,
+      businessLine: query.business_line ?? null,
+      scopes: query.canary ? ['canary'] : [],
+    });
+    return {
+      body: {
+        object: 'explain',
+        ...rest,
+        fallback_reason: fallbackReason,
+        candidates: candidates.map(({ estimateMs, estimateCost, ...one }) => ({
+          ...one,
+          estimate_ms: estimateMs,
+          estimate_cost_micros: estimateCost,
+        })),
+      },
+    };
+  },
+});
+
+export const runningRoutes: readonly AdminRoute[] = [explain, status, live, routing];

@@ -13,7 +13,7 @@ import { readCanaryShare } from './canary-share.ts';
 import { namedModel } from './eligible.ts';
 import type { Asked, Supports } from './eligible.ts';
 import type { RouteContext } from './match-inputs.ts';
-import { type Group, orderGroups } from './order-groups.ts';
+import { type Group, type Ordered, orderGroups } from './order-groups.ts';
 import { rankCandidates } from './rank-candidates.ts';
 import { RoutingTable } from './routing-table.ts';
 import type { Taken } from './routing-table.ts';
@@ -36,6 +36,17 @@ export interface RouteOptions {
   readonly protection?: ProtectionView;
   /** What is known of who could serve. */
   readonly engine?: Engine;
+}
+
+/** The station, and what it would decide now: a preview counts nowhere. Throws what a request would be refused with. */
+export interface RouteStation extends Station<RouteContext, Routed> {
+  readonly preview: (ctx: RouteContext) => { readonly decision: Decision; readonly words: string };
+}
+
+interface Decided {
+  readonly decision: Decision;
+  readonly leftOut: Ordered['leftOut'];
+  readonly words: string;
 }
 
 /** The name that asks for a model of our choice. */
@@ -62,7 +73,7 @@ export function createRoute({
   directory = NO_DIRECTORY,
   protection = NO_PROTECTION,
   engine = createEngine({ random }),
-}: RouteOptions): Station<RouteContext, Routed> {
+}: RouteOptions): RouteStation {
   const tables = new WeakMap<Snapshot, RoutingTable>();
 
   const scoreRules = new WeakMap<Snapshot, ScoreRules>();
@@ -79,67 +90,62 @@ export function createRoute({
     return table;
   }
 
+  function decideOn(ctx: RouteContext, now: number): Decided {
+    const { config } = ctx;
+    const asked = askedOf(ctx);
+    const taken = tableOf(config).take(ctx, asked);
+    const { route, reason } = wayOf(config, asked, taken);
+    const { share, note } = readCanaryShare(ctx);
+    const groups = rankCandidates({
+      config,
+      route,
+      asked,
+      canaryShare: share,
+      supports,
+      random,
+      healthOf: (deployment) => engine.board.healthOf(incarnationOf(deployment), now),
+    });
+    const faults = [...taken.faults];
+    const adjust = rulesOf(config).adjust(route.id, ctx, (fault) => faults.push(fault));
+    const affordable = withinTier(flat(groups), ctx.principal, directory);
+    const fit = new Set(fitting(ctx, affordable.candidates));
+    const ordered = orderGroups({ ctx, groups: keep(groups, fit), adjust, now }, engine);
+    const { candidates: usual, insteadOf, leftOut, judged } = ordered;
+    const saving = underProtection({ ctx, route, usual, protection, now: clock.time() });
+    const { candidates } = saving;
+    const fallbackReason = saving.fallbackReason ?? insteadOf;
+    const words = [
+      `${candidates.length} candidates, first ${candidates[0].deployment.id} (${candidates[0].reason})`,
+      taken.cached ? 'rules remembered' : null,
+      ...faults.map((fault) => `rule failed: ${fault}`),
+      note,
+      affordable.note,
+      insteadOf === null ? null : `another one than usual: ${insteadOf}`,
+      saving.note,
+    ];
+    return {
+      decision: { route, reason, candidates, cached: taken.cached, fallbackReason, judged },
+      leftOut,
+      words: words.filter((word) => word !== null).join('; '),
+    };
+  }
+
   return {
     name: 'route',
     run: (ctx) => {
-      const { config } = ctx;
-      const asked = askedOf(ctx);
-      const taken = tableOf(config).take(ctx, asked);
-      const { route, reason } = wayOf(config, asked, taken);
-      const { share, note } = readCanaryShare(ctx);
       const now = clock.now();
-      const groups = rankCandidates({
-        config,
-        route,
-        asked,
-        canaryShare: share,
-        supports,
-        random,
-        healthOf: (deployment) => engine.board.healthOf(incarnationOf(deployment), now),
-      });
-      const faults = [...taken.faults];
-      const adjust = rulesOf(config).adjust(route.id, ctx, (fault) => faults.push(fault));
-      const affordable = withinTier(flat(groups), ctx.principal, directory);
-      const fit = new Set(fitting(ctx, affordable.candidates));
-      const {
-        candidates: usual,
-        insteadOf,
-        leftOut,
-        judged,
-      } = orderGroups({ ctx, groups: keep(groups, fit), adjust, now }, engine);
-      const saving = underProtection({ ctx, route, usual, protection, now: clock.time() });
-      const { candidates } = saving;
+      const { decision, leftOut, words } = decideOn(ctx, now);
       for (const { deployment, why } of leftOut) metrics.leftOut(deployment, why);
-      engine.tries.decided(
-        ctx.id,
-        targetOf(candidates[0].deployment, 1, '', ctx.time),
-        { ...workOf(ctx), outputTokens: 0 },
-        now,
-        ctx.deadline,
-      );
-      const decision: Decision = {
-        route,
-        reason,
-        candidates,
-        cached: taken.cached,
-        fallbackReason: saving.fallbackReason ?? insteadOf,
-        judged,
-      };
-      const words = [
-        `${candidates.length} candidates, first ${candidates[0].deployment.id} (${candidates[0].reason})`,
-        taken.cached ? 'rules remembered' : null,
-        ...faults.map((fault) => `rule failed: ${fault}`),
-        note,
-        affordable.note,
-        insteadOf === null ? null : `another one than usual: ${insteadOf}`,
-        saving.note,
-      ];
-      return {
-        note: { decision: route.id, reason: words.filter((word) => word !== null).join('; ') },
-        adds: { decision },
-      };
+      const [{ deployment: first }] = decision.candidates;
+      const work = { ...workOf(ctx), outputTokens: 0 };
+      engine.tries.decided(ctx.id, targetOf(first, 1, '', ctx.time), work, now, ctx.deadline);
+      return { note: { decision: decision.route.id, reason: words }, adds: { decision } };
     },
     finish: ({ id }) => engine.tries.drop(id, clock.now()),
+    preview: (ctx) => {
+      const { decision, words } = decideOn(ctx, clock.now());
+      return { decision, words };
+    },
   };
 }
 

@@ -1,0 +1,91 @@
+import type { ExplainAsk, Explained } from '../admin/admin-deps.ts';
+import type { RequestContext } from '../core/context.ts';
+import { GatewayError } from '../core/error.ts';
+import { HeaderList, type HeaderPair } from '../core/http.ts';
+import type { Clock } from '../core/ports/clock.ts';
+import type { Snapshot } from '../core/snapshot.ts';
+import { Trail } from '../core/trail.ts';
+import type { RouteContext } from '../stations/route/match-inputs.ts';
+import type { RouteStation } from '../stations/route/route.ts';
+
+export interface ExplainRouteOptions {
+  readonly station: Pick<RouteStation, 'preview'>;
+  readonly config: () => Snapshot;
+  readonly clock: Clock;
+}
+
+const PATHS = { chat: '/v1/chat/completions', completions: '/v1/completions', embeddings: '/v1/embeddings' } as const;
+
+/** What the route station would decide now on a request of that shape, or what it would be refused with. */
+export function createExplainRoute({ station, config, clock }: ExplainRouteOptions): (ask: ExplainAsk) => Explained {
+  return (ask) => {
+    try {
+      const { decision, words } = station.preview(contextOf(ask, config(), clock));
+      return {
+        route: decision.route.id,
+        reason: decision.reason,
+        fallbackReason: decision.fallbackReason,
+        plan: decision.candidates.map(({ deployment }) => deployment.id),
+        words,
+        candidates: decision.judged(),
+        refused: null,
+      };
+    } catch (reason) {
+      const { code, status, message } = GatewayError.from(reason);
+      if (code === 'internal_error') throw reason;
+      return { ...NOTHING, refused: { code, status, message } };
+    }
+  };
+}
+
+const NOTHING = { route: null, reason: null, fallbackReason: null, plan: [], words: '', candidates: [] } as const;
+
+/** As much of a request as routing reads. Nothing is reserved for it. */
+function contextOf(ask: ExplainAsk, config: Snapshot, clock: Clock): RouteContext {
+  const { tier, businessLine } = config.tenants.get(ask.tenant) ?? config.tenantDefaults;
+  const headers: HeaderPair[] = ask.type === null ? [] : [['x-request-type', ask.type]];
+  const messages = [{ role: 'user', content: '' }];
+  const request: RequestContext['request'] = {
+    endpoint: ask.endpoint,
+    raw: Buffer.alloc(0),
+    json: { model: ask.model, messages, stream: ask.stream },
+    spans: new Map(),
+    model: ask.model,
+    stream: ask.stream,
+    includeUsage: false,
+    maxOutputTokens: ask.maxTokens,
+    n: 1,
+    texts: [],
+    promptTokens: ask.promptTokens,
+  };
+  const now = clock.now();
+  const ctx: Omit<RouteContext, 'dialect' | 'operation'> = {
+    id: '' as RouteContext['id'],
+    shownId: '',
+    head: { method: 'POST', path: PATHS[ask.endpoint], headers: new HeaderList(headers) },
+    endpoint: ask.endpoint,
+    config,
+    startedAt: now,
+    deadline: now + (ask.timeoutMs ?? config.timeouts.requestMs),
+    time: clock.time(),
+    signal: new AbortController().signal,
+    trail: new Trail(),
+    principal: {
+      subject: '',
+      tenant: ask.tenant,
+      tier: ask.tier ?? tier,
+      businessLine: ask.businessLine ?? businessLine,
+      scopes: new Set(ask.scopes),
+      models: ['*'],
+      credential: '',
+      limits: [],
+      keyId: null,
+      tags: {},
+      claims: {},
+    },
+    request,
+    admission: { kind: 'unbooked', reason: 'a preview', mayHold: false },
+  };
+  // Routing reads neither: they are of requests that are answered and booked.
+  return ctx as RouteContext;
+}

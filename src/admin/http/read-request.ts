@@ -6,6 +6,7 @@ import type { AdminDeps } from '../admin-deps.ts';
 import type { AdminRequest, AdminRoute } from '../route.ts';
 import { AdminError } from './admin-error.ts';
 import { describeIssue } from './describe-issue.ts';
+import { typedQuery } from './typed-query.ts';
 
 /** A request as HTTP brings it. */
 export interface RawRequest {
@@ -21,8 +22,6 @@ export interface RawRequest {
 }
 
 const MAX_DEPTH = 16;
-/** Query parameters that are numbers: on the wire they are text. */
-const NUMBERS = ['limit', 'count'] as const;
 
 /** Checks every part of a request against the route's schemas, and its tenant against the caller's. Throws 400 and 403. */
 export function readRequest(
@@ -32,7 +31,7 @@ export function readRequest(
   deps: AdminDeps,
 ): AdminRequest<unknown, unknown, unknown> {
   const params = check(route.params, raw.params, '');
-  const query = check(route.query, numbers(raw.query), 'query');
+  const query = check(route.query, typedQuery(route.query, raw.query), 'query');
   const body = readBody(route, raw.body);
   const ifMatch = readIfMatch(route, raw.headers['if-match']);
   return { caller, tenant: tenantOf(route, caller, params, query, body), params, query, body, ifMatch, deps };
@@ -83,16 +82,6 @@ function check(schema: z.ZodObject | null, value: unknown, what: string): unknow
 function pathOf(path: readonly PropertyKey[]): string {
   const text = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
   return text.replace(/^\./, '').slice(0, 128);
-}
-
-function numbers(query: unknown): unknown {
-  const read: Record<string, unknown> = { ...(query as object | null) };
-  for (const key of NUMBERS) {
-    const value = read[key];
-    if (typeof value === 'string' && /^\d{1,9}$/.test(value)) read[key] = Number(value);
-    if (value === 'true' || value === 'false') read[key] = value === 'true';
-  }
-  return read;
 }
 
 function readIfMatch(route: AdminRoute, header: string | undefined): readonly number[] | 'any' | null {

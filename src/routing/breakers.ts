@@ -39,6 +39,11 @@ export class Breakers {
     this.#options = options;
   }
 
+  /** Is anybody to be held back at all? */
+  get enabled(): boolean {
+    return this.#policy() !== null;
+  }
+
   /** May a request of that kind go there? Every so many-th, where only a share may. */
   gate(target: Target, kind: string, now: number): Gate {
     if (this.#policy() === null) return 'open';

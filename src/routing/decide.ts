@@ -107,7 +107,7 @@ function sort({ ask, targets, now }: Question, { board, breakers }: Judges): Sor
     const looked = look(board.of(target), ask, now);
     const gate = breakers.gate(target, ask.kind, now);
     const isHeld = gate === 'spare' || gate === 'shut';
-    const why = isHeld ? 'circuit_breaker_open' : exclusionOf(looked, ask, now);
+    const why = isHeld ? 'circuit_breaker_open' : exclusionOf(looked, ask, breakers.enabled, now);
     if (why !== null) {
       out.push({ looked, why, gate });
       continue;
@@ -123,8 +123,8 @@ function isUnseen({ live, health }: Looked, now: number): boolean {
   return health < UNSEEN_BELOW && now - live.usedAt >= UNSEEN_MS;
 }
 
-function exclusionOf({ live, estimate }: Looked, ask: Ask, now: number): Exclusion | null {
-  if (live.busy.restUntil > now) return 'cooling_down';
+function exclusionOf({ live, estimate }: Looked, ask: Ask, mayRest: boolean, now: number): Exclusion | null {
+  if (mayRest && live.busy.restUntil > now) return 'cooling_down';
   const { latencyLimitMs } = ask;
   if (latencyLimitMs !== null && estimate.totalMs !== null && estimate.totalMs > latencyLimitMs)
     return 'latency_budget';

@@ -25,7 +25,7 @@ test('every candidate with its terms, and what decided', async () => {
     '--stream',
   ]);
   assert.equal(error, null);
-  const [head, words, title, row] = out.split('\n');
+  const [head, words, title, , row] = out.split('\n');
   assert.deepEqual([head, words], ['route r (match)', 'one candidate']);
   assert.match(
     title ?? '',

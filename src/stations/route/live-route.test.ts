@@ -26,8 +26,7 @@ function priced(name: string, amount: number, quality: number) {
   return model(name, 'b', { deployments: [{ ...made, profile: { ...made.profile, quality } }] });
 }
 
-function rig(snapshot: Snapshot) {
-  const engine = createEngine({ random: () => 0.5 });
+function rig(snapshot: Snapshot, engine = createEngine({ random: () => 0.5 })) {
   const made = bench({ engine, random: () => 0 });
   let count = 0;
   const decide = (ask: Ask = {}) => {
@@ -234,4 +233,13 @@ test('rules correct the score; an expression takes its place; one that fails is 
   const failing = scored({ expression: 'claims.level + 1.0', rules: [{ when: 'claims.none == 1', multiply: 0 }] });
   assert.match(order(failing.decide()), /^cheap/);
   assert.deepEqual(failing.anomalies, ['route_rule_failed', 'route_rule_failed']);
+});
+
+test('without breakers nobody is held back', () => {
+  const snapshot = config([model('m', 'a b')], []);
+  const engine = createEngine({ breakerPolicy: () => null });
+  const made = rig(snapshot, engine);
+  made.fail('m', 'a', 20);
+  made.busy('m', 'a', 60_000);
+  assert.match(order(made.decide({ model: 'm' })), /^m@a:explicit/);
 });

@@ -193,3 +193,41 @@ test('what nobody has seen for a minute holds nobody back', () => {
   made.board.of(C).health(60_000);
   assert.ok(made.board.of(C).health(100_000) > 0.7);
 });
+
+test('a target that may have more room again shows it, whatever it was taught by 429s', () => {
+  const made = rig();
+  const limit = (): number => made.board.of(A).busy.limit ?? NaN;
+  const began = Array.from({ length: 8 }, () => made.begin(A, 0));
+  made.reporter.end(began[0]!, { kind: 'busy', retryAfterMs: null }, 0);
+  for (const one of began.slice(1)) made.reporter.end(one, { kind: 'served', tokens: 1 }, 1);
+  assert.equal(limit(), 5);
+  // Its load is held against what it is good for: else it would never again run as many as it is allowed.
+  assert.equal(made.decide([A], 20_000).order[0]?.load, 1 / 32);
+  for (let now = 20_000; limit() !== 32; now += 1000) {
+    assert.ok(now < 60_000);
+    const many = Array.from({ length: limit() }, () => made.begin(A, now));
+    for (const one of many.toReversed()) made.reporter.end(one, { kind: 'served', tokens: 1 }, now + 500);
+  }
+});
+
+test('streams that began in better times do not cover errors', () => {
+  const made = rig();
+  const old = Array.from({ length: 20 }, () => made.begin(A, 0));
+  for (let now = 1000; now < 7000; now += 1000) {
+    made.fail(A, now);
+    made.reporter.end(old.pop()!, { kind: 'served', tokens: 1 }, now + 500);
+  }
+  assert.ok(made.board.of(A).errorRate(7000) > 0.5, String(made.board.of(A).errorRate(7000)));
+  assert.equal(made.breakers.of(A, ASK.kind).state(7000), 'soft');
+});
+
+test('a stream that goes on for too long tells before its end, until a later one is through', () => {
+  const made = rig();
+  for (let now = 0; now < 10_000; now += 100) for (const each of [A, B, C]) made.serve(each, now);
+  const slow = made.begin(C, 12_000);
+  made.reporter.firstToken(slow, 12_200);
+  assert.equal(made.board.of(C).health(14_000), 1);
+  assert.ok(made.board.of(C).health(30_000) < 0.5, String(made.board.of(C).health(30_000)));
+  for (let now = 30_000; now < 60_000; now += 100) for (const each of [A, B, C]) made.serve(each, now);
+  assert.ok(made.board.of(C).health(100_000) > 0.95, String(made.board.of(C).health(100_000)));
+});

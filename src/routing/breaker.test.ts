@@ -162,3 +162,19 @@ test("Wilson's lower bound", () => {
   // Newcombe 1998, table I: 15 of 148 has the interval 0.0624..0.1605.
   assert.ok(Math.abs(wilsonLower(15, 148, 1.96) - 0.0624) < 1e-4);
 });
+
+test('a share is every so many-th, and where nothing is answered probes do not pile up', () => {
+  const breaker = new Breaker(() => DEFAULT_BREAKER);
+  breaker.adopt('soft', 0);
+  const turns = Array.from({ length: 200 }, (_, at) => {
+    const takes = breaker.takesTurn(at);
+    if (takes) breaker.picked(at);
+    return takes;
+  });
+  assert.deepEqual(
+    turns.flatMap((takes, at) => (takes ? [at] : [])),
+    [19, 39, 59],
+  );
+  breaker.note('error', 200);
+  assert.equal(Array.from({ length: 20 }, (_, at) => breaker.takesTurn(201 + at)).filter(Boolean).length, 1);
+});

@@ -255,3 +255,19 @@ test('when breakers hold back everybody: a share goes on, or nobody, by rule; a 
   made.breakers.of(A, 'chat').adopt('hard', 100);
   assert.equal(ask('anybody').order.length, 0);
 });
+
+test('who is ill and gets nothing is asked once in a while, where it would come first if it were well', () => {
+  const made = rig();
+  for (let now = 0; now < 5000; now += 100) for (const each of [A, B]) made.serve(each, now, each === B ? 4000 : 200);
+  assert.equal(ids(made.decide([A, B], 34_000)), 'a b');
+  const plan = made.decide([A, B], 35_000);
+  assert.deepEqual([ids(plan), plan.choice], ['b a', 'probe']);
+  assert.equal(ids(made.decide([A, B], 35_000, { rank: 'given' })), 'a b');
+  const dear = { ...B, quality: 0 };
+  assert.equal(
+    ids(made.decide([A, dear], 35_000, { policy: { ...SCORED, spread: { kind: 'near', near: 0 } } })),
+    'a b',
+  );
+  made.begin(B, 35_000);
+  assert.equal(ids(made.decide([A, B], 35_100)), 'a b');
+});

@@ -79,10 +79,11 @@ interface Sorted {
  */
 export function decide(question: Question, judges: Judges): Plan {
   const { rank, policy, adjust = null, tries } = question;
-  const { open, out, probe } = sort(question, judges);
+  const { open, out, probe: due } = sort(question, judges);
   const ranked = (from: readonly Scored[]): readonly Scored[] =>
     rank === 'given' ? from : order(from, policy.spread, judges.random);
   const scored = score(open, policy, adjust);
+  const probe = due ?? unseen(scored, question);
   const free = rank === 'given' ? scored : ranked(scored.filter((one) => !isFull(one)));
   const full = rank === 'given' ? [] : ranked(scored.filter(isFull));
   const excluded = excludedOf(out, open, question);
@@ -113,14 +114,20 @@ function sort({ ask, targets, now }: Question, { board, breakers }: Judges): Sor
       continue;
     }
     open.push(looked);
-    if (gate === 'probe' || isUnseen(looked, now)) probe ??= looked.live;
+    if (gate === 'probe') probe ??= looked.live;
   }
   return { open, out, probe };
 }
 
-/** Nobody goes there, so nobody learns whether it is well again. */
-function isUnseen({ live, health }: Looked, now: number): boolean {
-  return health < UNSEEN_BELOW && now - live.usedAt >= UNSEEN_MS;
+/** Who would come first if it were well, and got nothing for so long that nobody knows whether it is. */
+function unseen(scored: readonly Scored[], { policy, rank, now }: Question): LiveTarget | null {
+  if (rank === 'given') return null;
+  const best = Math.max(...scored.map(({ value }) => value));
+  const found = scored.find(
+    ({ live, health, utility, load }) =>
+      health < UNSEEN_BELOW && now - live.usedAt >= UNSEEN_MS && utility - policy.load * load * health >= best,
+  );
+  return found?.live ?? null;
 }
 
 function exclusionOf({ live, estimate }: Looked, ask: Ask, mayRest: boolean, now: number): Exclusion | null {

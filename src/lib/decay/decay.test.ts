@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { DecayedLine } from './decayed-line.ts';
 import { DecayedMean } from './decayed-mean.ts';
+import { DecayedRatio } from './decayed-ratio.ts';
 import { SecondCounts } from './second-counts.ts';
 
 const near = (actual: number | null, expected: number, by = 1e-6): void => {
@@ -76,4 +77,15 @@ test('counts by second are those of a plain list', () => {
       assert.equal(counts.sum(0, seconds, now), 0);
     }),
   );
+});
+
+test('a ratio of sums: what is small says little, what is old less', () => {
+  const ratio = new DecayedRatio(1000);
+  assert.equal(ratio.value, null);
+  ratio.add(10, 100, 0);
+  ratio.add(1, 1, 0);
+  assert.equal(ratio.value, 11 / 101);
+  ratio.add(200, 100, 1000);
+  assert.ok(Math.abs((ratio.value ?? 0) - (11 / Math.E + 200) / (101 / Math.E + 100)) < 1e-12);
+  assert.ok(Math.abs(ratio.weight(2000) - (101 / Math.E + 100) / Math.E) < 1e-12);
 });

@@ -9,7 +9,7 @@ export interface Findings {
 
 const INTRODUCTION = `# Routing, simulated
 
-Made by \`npm run sim\` from [routing-simulation.json](routing-simulation.json); changes made here are lost. The same seeds give the same figures on every machine.
+Made by \`npm run sim\` from [routing-simulation.json](routing-simulation.json); changes made here are lost. The same seeds give the same figures again.
 
 TokenLat's own decision (\`src/routing\`) chooses hosts for recorded traffic, beside other ways to choose. Time is virtual, so that an hour of
 traffic on eight hosts takes part of a second. Nothing here is a measurement of a GPU: it tells how policies compare under one model of a host.

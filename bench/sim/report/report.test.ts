@@ -92,7 +92,7 @@ test('a picture stays within its frame, escapes its words, and draws ours last',
     lines.map(([, points, width]) => [points, width]),
     [
       ['52.0,34.0', '1.3'],
-      ['52.0,316.0 570.0,34.0', '2.5'],
+      ['52.0,316.0 580.0,34.0', '2.5'],
     ],
   );
 });

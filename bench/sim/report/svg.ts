@@ -1,13 +1,25 @@
 import type { Line, Plot } from './sheet.ts';
 
-const WIDTH = 760;
+const WIDTH = 820;
 const HEIGHT = 360;
 const LEFT = 52;
-const RIGHT = 190;
+const RIGHT = 240;
 const TOP = 34;
 const BOTTOM = 44;
 /** Told apart by people who do not see all colours (Okabe and Ito). */
-const COLOURS = ['#999999', '#e69f00', '#56b4e9', '#009e73', '#d0b800', '#0072b2', '#cc79a7', '#8a5a2b', '#555555'];
+const COLOURS = [
+  '#999999',
+  '#e69f00',
+  '#56b4e9',
+  '#009e73',
+  '#d0b800',
+  '#0072b2',
+  '#cc79a7',
+  '#8a5a2b',
+  '#555555',
+  '#77aa55',
+  '#b06fc0',
+];
 const OURS = '#d55e00';
 const TICKS = 5;
 

@@ -45,8 +45,9 @@ export function openRouting(options: OpenRoutingOptions): Routing {
     },
     onBreaker: ({ id, kind, state, reason }) => {
       metrics.breaker(id, kind, STATES[state]);
-      const say = state === 'soft' || state === 'hard' ? log.warn : log.info;
-      say.call(log, `breaker ${state}`, { deployment: id, kind, reason });
+      const told = { deployment: id, kind, reason };
+      if (state === 'soft' || state === 'hard') log.warn(`breaker ${state}`, told);
+      else log.info(`breaker ${state}`, told);
     },
   });
   const peers = new Peers({ board: engine.board, breakers: engine.breakers, keepMs: KEEP_MS });

@@ -88,9 +88,9 @@ function applied(
   utility: number,
   fault: (name: string, code: string) => void,
 ): number {
-  const made = formula?.evaluate(variables);
-  if (made?.fault != null) fault('expression', made.fault);
-  let value = made?.value ?? utility;
+  const made = formula?.evaluate(variables) ?? { value: null, fault: null };
+  if (made.fault !== null) fault('expression', made.fault);
+  let value = made.value ?? utility;
   for (const { name, match, multiply } of whens) {
     const { matched, fault: code } = match.evaluate(variables);
     if (code !== null) fault(name, code);

@@ -1,20 +1,49 @@
 import type { Deployment } from '../../core/snapshot.ts';
-import { priceAt } from '../../core/money.ts';
+import { priceAt, type Price } from '../../core/money.ts';
 import type { Ask, Target } from '../../routing/target.ts';
 import type { RouteContext } from './match-inputs.ts';
 
 /** Output that is reckoned with where neither client nor model sets a bound. */
 const USUAL_OUTPUT = 1024;
 
-/** A deployment as the routing core sees it. The same deployment behind other addresses is another incarnation. */
-export function incarnationOf({ id, backend }: Pick<Deployment, 'id' | 'backend'>): string {
-  return `${id} ${(backend.endpoints ?? []).map(({ host, port }) => `${host}:${port}`).join(',')}`;
+const incarnations = new WeakMap<Deployment, string>();
+
+/** The same deployment behind other addresses is another incarnation. */
+export function incarnationOf(deployment: Deployment): string {
+  const known = incarnations.get(deployment);
+  if (known !== undefined) return known;
+  const { id, backend } = deployment;
+  const made = `${id} ${(backend.endpoints ?? []).map(({ host, port }) => `${host}:${port}`).join(',')}`;
+  incarnations.set(deployment, made);
+  return made;
 }
 
-/** @param weight - Its share among equals; 0 counts as 1. `time`: Unix milliseconds, for the price. */
+/** What a deployment was last made to, and of what. */
+interface Made {
+  readonly target: Target;
+  readonly weight: number;
+  readonly type: string;
+  readonly price: Price;
+}
+const made = new WeakMap<Deployment, Made>();
+
+/**
+ * A deployment as the routing core sees it.
+ * @param weight - Its share among equals; 0 counts as 1.
+ * @param type - Of the request, for the quality.
+ * @param time - Unix milliseconds, for the price.
+ */
 export function targetOf(deployment: Deployment, weight: number, type: string, time: number): Target {
-  const { profile } = deployment;
   const price = priceAt(deployment.price, time);
+  const last = made.get(deployment);
+  if (last !== undefined && last.price === price && last.weight === weight && last.type === type) return last.target;
+  const target = makeTarget(deployment, weight, type, price);
+  made.set(deployment, { target, weight, type, price });
+  return target;
+}
+
+function makeTarget(deployment: Deployment, weight: number, type: string, price: Price): Target {
+  const { profile } = deployment;
   return {
     id: deployment.id,
     incarnation: incarnationOf(deployment),

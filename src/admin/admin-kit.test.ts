@@ -1,6 +1,6 @@
 /** What the tests of the admin API share: stores in memory, a server, and its callers. */
 import { createHash } from 'node:crypto';
-import type { AdminToken } from '../core/snapshot.ts';
+import type { AdminToken } from '../core/admin-settings.ts';
 import type { DirectoryKind } from '../core/directory.ts';
 import { GatewayError } from '../core/error.ts';
 import type { LimitLine } from '../core/limit.ts';

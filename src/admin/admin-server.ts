@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../core/ports/clock.ts';
 import { systemClock } from '../core/ports/clock.ts';
-import type { Admin } from '../core/snapshot.ts';
+import type { Admin } from '../core/admin-settings.ts';
 import { isLoopback } from '../lib/address/address.ts';
 import type { AdminAccess, Identify } from './access/authenticate.ts';
 import type { AdminDeps } from './admin-deps.ts';

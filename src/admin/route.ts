@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { AdminRole } from '../core/snapshot.ts';
+import type { AdminRole } from '../core/admin-settings.ts';
 import type { Caller } from './access/caller.ts';
 import type { AdminDeps } from './admin-deps.ts';
 

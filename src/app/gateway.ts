@@ -1,3 +1,4 @@
+import type { WatchedState } from '../control/state-loss/watch-state.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { ProtectionView } from '../core/ports/budget-state.ts';
@@ -49,6 +50,8 @@ export interface GatewayOptions {
   readonly keys: Pick<KeyDirectory, 'find'>;
   readonly directory: DirectoryView;
   readonly protection: ProtectionView;
+  /** Whether the store still holds what it held. */
+  readonly state: Pick<WatchedState, 'loss' | 'epoch'>;
 }
 
 /** One process's gateway, without its wire. */
@@ -68,7 +71,7 @@ export interface Gateway {
 /** Joins the six stations, in the order in which a request meets them, to the stores and the telemetry. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, stores, dialects, worker, workers, log, metrics, clock, mayWatchBody, audit } = options;
-  const { keys, directory, protection, figures, engine } = options;
+  const { keys, directory, protection, figures, engine, state } = options;
   const client = createOpenAiClient();
   const live = new LiveRequests();
   const authenticate = createAuthenticate({ log, metrics, clock, keys, directory });
@@ -80,6 +83,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     log,
     clock,
     directory,
+    stateLost: () => state.loss() !== null,
   });
   const route = createRoute({ log, metrics, clock, supports: dialects.supports, directory, protection, engine });
   const enhance = createEnhance();
@@ -90,7 +94,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     .via(route)
     .via(enhance)
     .via(adapt.station)
-    .via(createWrap({ log, metrics, traces: stores.traces, audit }));
+    .via(createWrap({ log, metrics, traces: stores.traces, audit, epoch: state.epoch }));
   const flow: FlowOptions = {
     stations,
     adapt,

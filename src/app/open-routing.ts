@@ -1,3 +1,5 @@
+import type { CollectedFigures } from '../control/live/live-figures.ts';
+import { publishLive } from '../control/live/publish-live.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { LiveStore, RoutingWord } from '../core/ports/live.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
@@ -8,7 +10,8 @@ import { Peers } from '../routing/peers.ts';
 
 export interface OpenRoutingOptions {
   readonly config: () => Snapshot;
-  readonly store: Pick<LiveStore, 'read'>;
+  readonly figures: Pick<CollectedFigures, 'rows'>;
+  readonly store: LiveStore;
   /** Names this worker among all. */
   readonly replica: string;
   readonly worker: number;
@@ -21,9 +24,9 @@ export interface OpenRoutingOptions {
 /** The routing core of a worker, and its talk with the others. */
 export interface Routing {
   readonly engine: Engine;
-  /** What the others need for their decisions. */
-  readonly word: () => RoutingWord;
-  readonly close: () => void;
+  /** Begins to tell all workers what runs here. `running`: requests under way. */
+  readonly tell: (running: () => number) => void;
+  readonly close: () => Promise<void>;
 }
 
 const STATES: Readonly<Record<BreakerState, 0 | 1 | 2 | 3>> = { closed: 0, recovering: 1, soft: 2, hard: 3 };
@@ -32,7 +35,7 @@ const KEEP_MS = 5000;
 
 /** Makes the routing core, and keeps it in step with the other workers of all replicas while the store is there. */
 export function openRouting(options: OpenRoutingOptions): Routing {
-  const { config, store, replica, worker, log, metrics, clock, everyMs = 500 } = options;
+  const { config, figures, store, replica, worker, log, metrics, clock, everyMs = 500 } = options;
   const engine = createEngine({
     breakerPolicy: () => {
       const { breakers } = config();
@@ -76,9 +79,16 @@ export function openRouting(options: OpenRoutingOptions): Routing {
   };
   const timer = setInterval(() => void listen(), everyMs);
   timer.unref();
+  let told: ReturnType<typeof publishLive> | null = null;
   return {
     engine,
-    word: () => peers.say(clock.now()),
-    close: () => clearInterval(timer),
+    tell(running) {
+      const routing = (): RoutingWord => peers.say(clock.now());
+      told = publishLive({ figures, store, replica, worker, running, routing, clock });
+    },
+    async close() {
+      clearInterval(timer);
+      await told?.close();
+    },
   };
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { Admin } from '../core/snapshot.ts';
+import type { Admin } from '../core/admin-settings.ts';
 import { isZone } from '../lib/calendar/calendar-period.ts';
 import { createAdminClient, pathOf, type AdminClient } from './admin-client.ts';
 import type { Format } from './output.ts';

@@ -43,3 +43,13 @@ export const DEFAULT_BREAKER: BreakerPolicy = {
   steps: [0.05, 0.25, 0.5],
   stepMs: 4000,
 };
+
+/** Breakers of deployments. */
+export interface BreakerRules {
+  readonly enabled: boolean;
+  readonly policy: BreakerPolicy;
+  /** Above which a P95 opens one; null = not judged. */
+  readonly slow: { readonly firstTokenMs: number | null; readonly totalMs: number | null };
+  readonly whenAllOpen: 'serve' | 'refuse';
+  readonly text: string | null;
+}

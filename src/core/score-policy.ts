@@ -28,3 +28,11 @@ export const LEAST_LOADED: ScorePolicy = {
   latencyMs: null,
   spread: { kind: 'near', near: 0 },
 };
+
+/** How a route weighs its candidates, with rules of its own in CEL. */
+export interface RouteScore extends ScorePolicy {
+  /** In place of the weighted sum; null = the sum. */
+  readonly expression: string | null;
+  /** Each that is true multiplies what came out. */
+  readonly rules: readonly { readonly when: string; readonly multiply: number }[];
+}

@@ -1,9 +1,10 @@
-import type { BreakerPolicy } from './breaker-policy.ts';
+import type { Admin } from './admin-settings.ts';
+import type { BreakerRules } from './breaker-policy.ts';
 import type { CostTier } from './directory.ts';
 import type { HeaderPair } from './http.ts';
 import type { LimitUnit, LimitWindow } from './limit.ts';
 import type { Price } from './money.ts';
-import type { ScorePolicy } from './score-policy.ts';
+import type { RouteScore } from './score-policy.ts';
 
 /**
  * A checked configuration, frozen; one per generation, and one request sees one generation. Times are milliseconds,
@@ -275,14 +276,6 @@ export interface Route {
   readonly score: RouteScore | null;
 }
 
-/** How a route weighs its candidates, with rules of its own in CEL. */
-export interface RouteScore extends ScorePolicy {
-  /** In place of the weighted sum; null = the sum. */
-  readonly expression: string | null;
-  /** Each that is true multiplies what came out. */
-  readonly rules: readonly { readonly when: string; readonly multiply: number }[];
-}
-
 /** What happens to requests of a line whose budget is used up: cheaper candidates only, a refusal, or nothing. */
 export type Protect = 'cheaper' | 'deny' | 'none';
 
@@ -315,16 +308,6 @@ export interface Retry {
   readonly retryAfterCapMs: number;
 }
 
-/** Breakers of deployments. */
-export interface BreakerRules {
-  readonly enabled: boolean;
-  readonly policy: BreakerPolicy;
-  /** Above which a P95 opens one; null = not judged. */
-  readonly slow: { readonly firstTokenMs: number | null; readonly totalMs: number | null };
-  readonly whenAllOpen: 'serve' | 'refuse';
-  readonly text: string | null;
-}
-
 export interface Filter {
   readonly enabled: boolean;
   /** Words and phrases, as written. */
@@ -347,8 +330,34 @@ export interface Ledger {
   readonly keepMs: number;
   /** For what runs on no named route: a request whose store is gone. */
   readonly onStoreError: OnStoreError;
+  /** For requests while the store has lost what it held and nobody has acknowledged it. */
+  readonly onStateLost: 'deny' | 'continue';
   /** IANA name of the zone whose days and months limits, budgets and reports go by. */
   readonly zone: string;
+  /** Where events go beyond the store; null = nowhere. */
+  readonly sink: LedgerSinkSettings | null;
+}
+
+/** An engine that takes every event of the ledger. */
+export interface LedgerSinkSettings {
+  readonly kind: 'clickhouse';
+  readonly url: string;
+  readonly database: string;
+  readonly table: string;
+  readonly user: string | null;
+  readonly password: string | null;
+  readonly createTable: boolean;
+  readonly engine: 'ReplacingMergeTree' | 'ReplicatedReplacingMergeTree' | 'SharedReplacingMergeTree';
+  readonly ttlDays: number | null;
+  /** PEM; null = the authorities of the system. */
+  readonly ca: string | null;
+  /** Events of one insert. */
+  readonly batch: number;
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+  /** Events kept per tenant at the most while they are not sent. */
+  readonly keepUnsent: number;
+  readonly allowLinkLocal: boolean;
 }
 
 export interface Budgets {
@@ -373,30 +382,6 @@ export interface Telemetry {
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error';
   /** Distinct values that one label may take before it says `other`. */
   readonly labelValues: number;
-}
-
-export type AdminRole = 'viewer' | 'operator' | 'admin';
-
-/** A secret that opens the admin API, known by its SHA-256 (hex) only. */
-export interface AdminToken {
-  readonly name: string;
-  readonly sha256: string;
-  readonly role: AdminRole;
-  /** null = for all tenants. */
-  readonly tenant: string | null;
-  /** Unix milliseconds; null = never. */
-  readonly expiresAt: number | null;
-}
-
-/** The admin API's own listener and who may use it. */
-export interface Admin {
-  readonly address: string;
-  readonly port: number;
-  /** Paths of PEM files; `clientCa`: clients must show a certificate that it signed. */
-  readonly tls: { readonly cert: string; readonly key: string; readonly clientCa: string | null } | null;
-  readonly tokens: readonly AdminToken[];
-  /** Tokens of the issuers open it by their scopes; null = they do not. Those of `globalTenants` for all tenants. */
-  readonly oidc: { readonly globalTenants: readonly string[] } | null;
 }
 
 /** The audit log. Files are absolute. */

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '../../core/error.ts';
-import type { Admin, AdminRole, AdminToken } from '../../core/snapshot.ts';
+import type { Admin, AdminRole, AdminToken } from '../../core/admin-settings.ts';
 import { AdminError } from '../http/admin-error.ts';
 import type { Caller } from './caller.ts';
 

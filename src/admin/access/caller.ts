@@ -1,4 +1,4 @@
-import type { AdminRole } from '../../core/snapshot.ts';
+import type { AdminRole } from '../../core/admin-settings.ts';
 
 /** Who uses the admin API. */
 export interface Caller {

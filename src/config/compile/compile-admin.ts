@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Admin } from '../../core/snapshot.ts';
+import type { Admin } from '../../core/admin-settings.ts';
 import type { FileReader } from '../references.ts';
 import type { ConfigDocument } from '../schema/document.ts';
 

@@ -1,5 +1,5 @@
 import { DEFAULT_BREAKER } from '../../core/breaker-policy.ts';
-import type { BreakerRules } from '../../core/snapshot.ts';
+import type { BreakerRules } from '../../core/breaker-policy.ts';
 import type { ConfigDocument } from '../schema/document.ts';
 
 export function compileBreakers({ breakers }: Pick<ConfigDocument, 'breakers'>): BreakerRules {

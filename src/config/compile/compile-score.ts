@@ -1,5 +1,5 @@
 import type { Spread } from '../../core/score-policy.ts';
-import type { RouteScore } from '../../core/snapshot.ts';
+import type { RouteScore } from '../../core/score-policy.ts';
 import type { ConfigDocument } from '../schema/document.ts';
 
 type RouteEntry = ConfigDocument['routes'][number];

@@ -9,6 +9,7 @@ import { compileAuth } from './compile-auth.ts';
 import { compileBackends } from './compile-backends.ts';
 import { compileBreakers } from './compile-breakers.ts';
 import { compileBudgets } from './compile-budgets.ts';
+import { compileLedger } from './compile-ledger.ts';
 import { compileAliases, compileModels, compileRoutes } from './compile-models.ts';
 import { compileTenant, compileTenants } from './compile-tenants.ts';
 
@@ -20,7 +21,7 @@ export function compileSnapshot(
   files: FileReader,
   terms: readonly string[],
 ): Omit<Snapshot, 'generation' | 'digest'> {
-  const { listen, limits, timeouts, retry, ledger, telemetry } = document;
+  const { listen, limits, timeouts, retry, telemetry } = document;
   const backends = compileBackends(document);
   return deepFreeze({
     listen: {
@@ -57,14 +58,7 @@ export function compileSnapshot(
     breakers: compileBreakers(document),
     filter: compileFilter(document, terms),
     responses: { model: document.responses.model },
-    ledger: {
-      leaseMs: ledger.lease,
-      onCrash: ledger.on_crash,
-      maxEvents: ledger.max_events,
-      keepMs: ledger.keep,
-      onStoreError: ledger.on_store_error,
-      zone: ledger.zone,
-    },
+    ledger: compileLedger(document, files),
     budgets: compileBudgets(document),
     telemetry: { logLevel: telemetry.log_level, labelValues: telemetry.label_values },
     admin: compileAdmin(document, files),

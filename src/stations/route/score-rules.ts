@@ -1,5 +1,6 @@
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
-import type { RouteScore, Snapshot } from '../../core/snapshot.ts';
+import type { Snapshot } from '../../core/snapshot.ts';
+import type { RouteScore } from '../../core/score-policy.ts';
 import type { Adjust, Looked } from '../../routing/score.ts';
 import {
   compileFormula,

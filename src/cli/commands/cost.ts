@@ -11,10 +11,12 @@ import {
 } from '../admin-command.ts';
 import { pathOf, type Answer } from '../admin-client.ts';
 import { showRows } from '../output.ts';
+import { printable } from '../printable.ts';
 import { field } from '../records.ts';
 import { processTerminal, type Terminal } from '../terminal.ts';
 import { dayAfter, dayOf } from '../zone-day.ts';
 import { exportCommand } from './cost-export.ts';
+import { htmlReport, serverZone, writeReport } from './cost-report-html.ts';
 import { reconcileCommand } from './cost-reconcile.ts';
 import { verifyCommand } from './cost-verify.ts';
 
@@ -24,6 +26,7 @@ interface ReportFlags extends AdminFlags {
   readonly unit: 'day' | 'hour';
   readonly tenant?: string;
   readonly zone?: string;
+  readonly html?: string;
 }
 
 const DIMENSIONS = ['model', 'backend', 'business_line', 'request_type', 'tenant', 'charged_to'];
@@ -52,6 +55,13 @@ function reportCommand(terminal: Terminal): Command {
   return zoneOption(adminCommand('report', 'show what was spent, by hour or day'))
     .option('--by <list>', `comma-separated, of ${DIMENSIONS.join(', ')}; default: all together`, parseBy)
     .addOption(
+      new Option('--html <file>', 'write a page with charts, budgets and the dearest requests').conflicts([
+        'by',
+        'csv',
+        'json',
+      ]),
+    )
+    .addOption(
       new Option('--since <duration>', 'how far back, the running hour or day included')
         .argParser(parseSince)
         .default(7 * DAY_MS, '7d'),
@@ -60,7 +70,14 @@ function reportCommand(terminal: Terminal): Command {
     .option('--tenant <name>', 'only of this tenant')
     .action(async (flags: ReportFlags) => {
       const client = openAdmin(flags, terminal);
-      const { by = [], tenant, unit } = flags;
+      const { by = [], tenant, unit, html } = flags;
+      if (html !== undefined) {
+        const zone = flags.zone ?? (await serverZone(client)) ?? ledgerZone(flags, terminal);
+        const range = { ...rangeOf({ ...flags, zone }, terminal), unit };
+        writeReport(html, await htmlReport(client, { range, tenant, zone, now: terminal.time() }));
+        terminal.out(`wrote ${printable(html)}\n`);
+        return;
+      }
       const query = { ...rangeOf(flags, terminal), unit, tenant, by: by.length === 0 ? undefined : by.join(',') };
       const found = await client.list(pathOf('spend'), { ...query, limit: 10_000 });
       const rows = found.map((row): Answer => ({ ...row, ...(row['keys'] as Answer | undefined) }));

@@ -1,8 +1,11 @@
+import type { BudgetRecord, KeyRecord } from '../core/directory.ts';
 import type { Json } from '../core/json.ts';
 import type { LimitLine } from '../core/limit.ts';
 import type { AuditEntry, AuditLog } from '../core/ports/audit.ts';
+import type { BudgetStanding } from '../core/ports/budget-state.ts';
 import type { DirectoryStore } from '../core/ports/directory-store.ts';
 import type { IdempotencyStore } from '../core/ports/idempotency-store.ts';
+import type { LiveState } from '../core/ports/live.ts';
 import type { QuotaStore } from '../core/ports/quota-store.ts';
 import type { SpendReader } from '../core/ports/spend-reader.ts';
 import type { Log } from '../core/ports/telemetry.ts';
@@ -32,8 +35,8 @@ export interface RoutingState {
       readonly backend: string;
       readonly upstreamModel: string;
       readonly weight: number;
-      /** `healthy`, `open`, …: a short word. */
-      readonly state: string;
+      /** By its tries of the last minute. */
+      readonly state: 'healthy' | 'failing' | 'unknown';
       /** Requests running and waiting; null = not known here. */
       readonly running: number | null;
       readonly waiting: number | null;
@@ -48,6 +51,20 @@ export interface RoutingState {
   }[];
 }
 
+/** What serves here. */
+export interface ServerStatus {
+  readonly version: string;
+  /** IANA name of the ledger's zone. */
+  readonly zone: string;
+  /** null: no prices, or prices in several. */
+  readonly currency: string | null;
+  readonly generation: number;
+  /** null: there is no audit log. */
+  readonly audit: 'ok' | 'failing' | null;
+  /** The copy of the ledger in a database; null: there is none. */
+  readonly sink: { readonly state: 'ok' | 'failing'; readonly lagMs: number; readonly delivered: number } | null;
+}
+
 /** What the routes of the admin API lean on. */
 export interface AdminDeps {
   readonly directory: DirectoryStore;
@@ -59,11 +76,18 @@ export interface AdminDeps {
   /** The effective configuration without secrets. */
   readonly config: () => Json;
   readonly routing: () => RoutingState | Promise<RoutingState>;
-  /** Every limit that a request of that tenant (and subject, and model) would meet. */
+  readonly status: () => ServerStatus;
+  /** Never rejects: while the store is away, what was known last. */
+  readonly live: () => Promise<LiveState>;
+  /** Where budgets stand, by id; one that cannot be measured is left out. */
+  readonly budgetStandings: (budgets: readonly BudgetRecord[]) => Promise<ReadonlyMap<string, BudgetStanding>>;
+  /** Every limit of a tenant: of what is null, all there are; of subject and key none. */
   readonly limitLines: (who: {
     readonly tenant: string;
     readonly subject: string | null;
     readonly model: string | null;
+    readonly businessLine: string | null;
+    readonly key: KeyRecord | null;
   }) => Promise<readonly LimitLine[]>;
   /** Names of alert channels; null = not checked. */
   readonly channels: (() => readonly string[]) | null;

@@ -6,7 +6,9 @@ import { GatewayError } from '../core/error.ts';
 import type { LimitLine } from '../core/limit.ts';
 import { microUnits } from '../core/money.ts';
 import type { AuditEntry } from '../core/ports/audit.ts';
+import type { BudgetStanding } from '../core/ports/budget-state.ts';
 import type { DirectoryStore, RecordOf } from '../core/ports/directory-store.ts';
+import type { LiveState } from '../core/ports/live.ts';
 import type { SpendQuery, SpendRow } from '../core/ports/spend-reader.ts';
 import { createMemoryIdempotencyStore } from '../store/memory/idempotency-store.ts';
 import { createAdminApp } from './admin-server.ts';
@@ -113,6 +115,36 @@ const audited = (tenant: string, index: number): { id: string; entry: AuditEntry
   entry: { kind: 'request', time: START - index, facts: { tenant, note: `seen-by-${tenant}` } },
 });
 
+export const STANDING: BudgetStanding = {
+  from: START - 10 * 3_600_000,
+  to: START + 14 * 3_600_000,
+  spent: microUnits(1_000_001),
+  percent: 50,
+  forecast: microUnits(2_400_002),
+  exhaustedAt: START + 10 * 3_600_000,
+  protecting: false,
+};
+
+export const LIVE: LiveState = {
+  at: START,
+  replicas: [{ id: 'host-1', startedAt: START - 1000, workers: 2, running: 3 }],
+  rows: [
+    {
+      route: 'r',
+      model: 'm',
+      deployment: 'm@b',
+      backend: 'b',
+      running: 2,
+      requests: 10,
+      errors: 1,
+      tokens: 1234,
+      latencyP50: 12.5,
+      latencyP95: 40,
+      firstTokenP50: null,
+    },
+  ],
+};
+
 /** Everything that the server leans on, in memory. `change` overrides parts. */
 export function adminKit(change: Partial<AdminServerOptions> = {}) {
   let now = 0;
@@ -177,6 +209,17 @@ export function adminKit(change: Partial<AdminServerOptions> = {}) {
       backends: [{ credentials: 'canary-credential' }],
     }),
     routing: () => ({ models: [], routes: [] }),
+    status: () => ({
+      version: '1.2.3',
+      zone: 'Europe/Berlin',
+      currency: 'USD',
+      generation: 4,
+      audit: 'ok',
+      sink: null,
+    }),
+    live: async () => LIVE,
+    budgetStandings: async (budgets) =>
+      new Map(budgets.filter(({ currency }) => currency === 'USD').map(({ id }) => [id, STANDING])),
     limitLines: async ({ subject }): Promise<readonly LimitLine[]> => [
       { scope: 'tenant', unit: 'tokens', window: { kind: 'calendar', unit: 'day' }, limit: 100 },
       ...(subject === null

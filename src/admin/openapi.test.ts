@@ -168,6 +168,8 @@ test('what goes out fits what the document says', async () => {
   await check('GET', '/admin/audit', '/admin/audit');
   await check('GET', '/admin/config', '/admin/config');
   await check('GET', '/admin/routes', '/admin/routes');
+  await check('GET', '/admin/status', '/admin/status');
+  await check('GET', '/admin/live', '/admin/live');
   await check('GET', '/admin/requests/{id}', '/admin/requests/shared');
   assert.deepEqual([...seen].toSorted(), apiRoutes.map(({ name }) => name).toSorted(), 'every route was asked');
 });

@@ -135,6 +135,130 @@ test('quotas: the lines of tenant and subject with what is left', async () => {
   );
 });
 
+test('quotas: what is named of the levels reaches the limits, and a key brings its own subject and line', async () => {
+  const asked: object[] = [];
+  const kit = adminKit({
+    limitLines: async ({ key, ...who }) => {
+      asked.push({ ...who, key: key?.id ?? null });
+      return [];
+    },
+  });
+  await kit.call('POST', '/admin/tenants', { body: { name: 'acme' } });
+  await kit.call('POST', '/admin/tenants/acme/lines', { body: { name: 'ads' } });
+  const key = await kit.call('POST', '/admin/keys', {
+    body: { name: 'k', tenant: 'acme', subject: 'bob', business_line: 'ads' },
+  });
+  const id = String(key.json.id);
+  for (const query of ['', `&key=${id}`, `&key=${id}&subject=eve&business_line=b2&model=m`])
+    assert.equal((await kit.call('GET', `/admin/quotas?tenant=acme${query}`)).status, 200);
+  const none = { tenant: 'acme', subject: null, model: null, businessLine: null, key: null };
+  assert.deepEqual(asked, [
+    none,
+    { ...none, subject: 'bob', businessLine: 'ads', key: id },
+    { tenant: 'acme', subject: 'eve', model: 'm', businessLine: 'b2', key: id },
+  ]);
+  const ask = (named: string) => kit.call('GET', `/admin/quotas?key=${named}`, { as: 'admin@globex' });
+  const foreign = await ask(id);
+  assert.equal(foreign.status, 404);
+  assert.equal(foreign.json.error?.param, 'key');
+  assert.equal(foreign.text, (await ask('key_00000000000000000000')).text);
+});
+
+test('quotas: more counters than one call to the store should read are read in turn', async () => {
+  const sizes: number[] = [];
+  const { call } = adminKit({
+    limitLines: async () =>
+      Array.from({ length: 450 }, (_, index) => ({
+        scope: `line:l${index}`,
+        unit: 'tokens' as const,
+        window: { kind: 'calendar' as const, unit: 'day' as const },
+        limit: index,
+      })),
+    quota: {
+      peek: async (_tenant, lines) => {
+        sizes.push(lines.length);
+        return lines.map((line) => ({ line, remaining: line.limit, resetMs: 1 }));
+      },
+    },
+  });
+  const { json } = await call('GET', '/admin/quotas?tenant=acme');
+  assert.deepEqual(sizes, [200, 200, 50]);
+  assert.deepEqual(
+    json.data?.map(({ limit }) => limit),
+    Array.from({ length: 450 }, (_, index) => index),
+  );
+});
+
+test('status: what serves, and the role and tenant of whoever asks', async () => {
+  const { call } = adminKit();
+  const expected = {
+    object: 'status',
+    version: '1.2.3',
+    now: new Date(START).toISOString(),
+    zone: 'Europe/Berlin',
+    currency: 'USD',
+    config_generation: 4,
+    audit: { state: 'ok' },
+    sink: null,
+  };
+  assert.deepEqual((await call('GET', '/admin/status')).json, { ...expected, role: 'admin', tenant: null });
+  const own = await call('GET', '/admin/status', { as: 'viewer@acme' });
+  assert.deepEqual(own.json, { ...expected, role: 'viewer', tenant: 'acme' });
+});
+
+test('live: figures of the last minute, null where nothing is known', async () => {
+  const { call } = adminKit();
+  assert.deepEqual((await call('GET', '/admin/live', { as: 'viewer' })).json, {
+    object: 'live',
+    at: new Date(START).toISOString(),
+    replicas: [{ id: 'host-1', started_at: new Date(START - 1000).toISOString(), workers: 2, running: 3 }],
+    data: [
+      {
+        route: 'r',
+        model: 'm',
+        deployment: 'm@b',
+        backend: 'b',
+        running: 2,
+        requests_per_minute: 10,
+        errors_per_minute: 1,
+        tokens_per_minute: 1234,
+        latency_ms_p50: 12.5,
+        latency_ms_p95: 40,
+        first_token_ms_p50: null,
+      },
+    ],
+  });
+});
+
+test('budgets: where each stands, in lists and alone; null for one that cannot be measured', async () => {
+  const { call } = adminKit();
+  const body = { tenant: 'acme', period: 'day', amount_micros: 2_000_000 };
+  const made = await call('POST', '/admin/budgets', { body });
+  assert.equal(made.json['state'], undefined, 'a write tells what was written');
+  await call('POST', '/admin/budgets', { body: { ...body, currency: 'EUR' } });
+  const { json } = await call('GET', '/admin/budgets');
+  const state = {
+    from: new Date(START - 10 * 3_600_000).toISOString(),
+    to: new Date(START + 14 * 3_600_000).toISOString(),
+    spent_micros: 1_000_001,
+    spent: '1.000001',
+    percent: 50,
+    forecast_micros: 2_400_002,
+    forecast: '2.400002',
+    exhausted_at: new Date(START + 10 * 3_600_000).toISOString(),
+    protected: false,
+  };
+  const states = json.data?.map((each) => [each['currency'], each['state']] as const);
+  assert.deepEqual(
+    new Map(states),
+    new Map<unknown, unknown>([
+      ['USD', state],
+      ['EUR', null],
+    ]),
+  );
+  assert.deepEqual((await call('GET', `/admin/budgets/${made.json.id}`)).json['state'], state);
+});
+
 test('the story of a request is that of the own tenant', async () => {
   const { call } = adminKit();
   assert.equal((await call('GET', '/admin/requests/shared')).json.data?.length, 2);
@@ -158,7 +282,7 @@ test('models, deployments and routes with their state', async () => {
     backend: 'b',
     upstreamModel: 'org/m',
     weight: 1,
-    state: 'healthy',
+    state: 'healthy' as const,
     running: 2,
     waiting: null,
   };

@@ -4,6 +4,7 @@ import { docsRoutes } from './routes/docs-routes.ts';
 import { keyRoutes } from './routes/key-routes.ts';
 import { lineRoutes } from './routes/line-routes.ts';
 import { spendRoutes } from './routes/spend-routes.ts';
+import { runningRoutes } from './routes/running-routes.ts';
 import { stateRoutes } from './routes/state-routes.ts';
 import { tenantRoutes } from './routes/tenant-routes.ts';
 
@@ -15,6 +16,7 @@ export const apiRoutes: readonly AdminRoute[] = [
   ...budgetRoutes,
   ...spendRoutes,
   ...stateRoutes,
+  ...runningRoutes,
 ];
 
 /** Every route that the server answers. */

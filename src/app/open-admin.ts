@@ -1,16 +1,19 @@
 import { createAdminServer, type AdminServer } from '../admin/admin-server.ts';
+import { createReadBudgets } from '../control/budgets/read-budgets.ts';
 import { HeaderList, type HeaderPair } from '../core/http.ts';
+import { systemClock } from '../core/ports/clock.ts';
 import type { Log } from '../core/ports/telemetry.ts';
 import type { Snapshot } from '../core/snapshot.ts';
-import { limitLines } from '../stations/schedule/limit-lines.ts';
 import { startOfDay } from '../lib/calendar/calendar-period.ts';
 import type { Stores } from '../store/stores.ts';
 import { configView } from './config-view.ts';
 import type { Operators } from './follow-operators.ts';
 import type { Gateway } from './gateway.ts';
+import { limitLevels } from './limit-levels.ts';
 import type { OpenedAudit } from './open-audit.ts';
 import { auditPages } from './audit-pages.ts';
 import { routingView } from './routing-view.ts';
+import { serverStatus } from './server-status.ts';
 
 export interface OpenAdminOptions {
   readonly config: () => Snapshot;
@@ -43,28 +46,16 @@ export async function openAdmin(options: OpenAdminOptions): Promise<AdminServer 
     idempotency: stores.idempotency,
     config: () => configView(config()),
     routing: () => routingView(config()),
-    limitLines: async ({ tenant, subject, model }) => {
-      const { tenants, tenantDefaults } = config();
-      const { tier, businessLine } = tenants.get(tenant) ?? tenantDefaults;
-      return limitLines({
-        config: config(),
-        directory: operators.directory.view,
-        models: model === null ? [] : [model, config().aliases.get(model) ?? model],
-        principal: {
-          subject: subject ?? '',
-          tenant,
-          tier,
-          businessLine,
-          scopes: new Set(),
-          models: [],
-          credential: '',
-          limits: [],
-          keyId: null,
-          tags: {},
-          claims: {},
-        },
-      });
-    },
+    status: () => serverStatus(config(), audit),
+    live: async () => ({ at: Date.now(), replicas: [], rows: [] }),
+    budgetStandings: createReadBudgets({
+      quota: stores.quota,
+      state: stores.budgets,
+      config,
+      clock: systemClock,
+    }),
+    limitLines: (who) =>
+      limitLevels({ config: config(), directory: operators.directory.view, store: stores.directory, ...who }),
     channels: () => [...config().budgets.channels.keys()],
     dayStart: (date) => startOfDay(date, config().ledger.zone),
     log,

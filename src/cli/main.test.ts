@@ -27,7 +27,7 @@ import { tokenCommand } from './commands/token.ts';
 import { topCommand } from './commands/top.ts';
 import { traceCommand } from './commands/trace.ts';
 import { upCommand } from './commands/up.ts';
-import { version } from './version.ts';
+import { version } from '../app/version.ts';
 
 const completionOfNone = (): Command => completionCommand(new Command());
 const COMMANDS = [

@@ -52,9 +52,9 @@ const channel = (changes: object = {}) => ({
 });
 const channels = (...list: readonly object[]) => ({ budgets: { channels: list } });
 
-test('without the section: alerts at 70 and 90 %, nowhere to go', () => {
+test('without the section: alerts at 70, 90 and 100 %, nowhere to go', () => {
   const { budgets, ledger } = snapshot({});
-  assert.deepEqual([budgets.alertsAt, budgets.channels.size, budgets.defaultChannels], [[70, 90], 0, []]);
+  assert.deepEqual([budgets.alertsAt, budgets.channels.size, budgets.defaultChannels], [[70, 90, 100], 0, []]);
   assert.equal(ledger.zone, 'UTC');
 });
 

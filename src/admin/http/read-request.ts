@@ -41,7 +41,7 @@ export function readRequest(
 function tenantOf(route: AdminRoute, caller: Caller, params: unknown, query: unknown, body: unknown): string | null {
   const { rule } = route;
   const place = rule.kind === 'public' ? 'none' : rule.tenant;
-  if (place === 'none' || place === 'record') return caller.tenant;
+  if (place === 'none' || place === 'record' || place === 'any') return caller.tenant;
   const part = place === 'path' ? params : place === 'query' ? query : body;
   const named = (part as { readonly tenant?: string | undefined } | undefined)?.tenant ?? caller.tenant;
   if (caller.tenant !== null && named !== caller.tenant)

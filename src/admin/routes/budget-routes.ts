@@ -3,7 +3,7 @@ import { microUnits } from '../../core/money.ts';
 import { route } from '../route.ts';
 import type { AdminRoute } from '../route.ts';
 import { listOf, pageQuery, tenantQuery } from '../schema/scalar.ts';
-import { budgetCreate, budgetPatch, budgetView, showBudget } from '../schema/tenant.ts';
+import { budgetCreate, budgetPatch, budgetStateView, budgetView, showBudget, showStanding } from '../schema/tenant.ts';
 import {
   createRecord,
   listRecords,
@@ -48,28 +48,33 @@ const list = route({
   name: 'budget.list',
   method: 'GET',
   path: '/admin/budgets',
-  summary: 'List budgets, in order of id',
+  summary: 'List budgets and where they stand, in order of id',
   rule: { kind: 'role', role: 'viewer', tenant: 'query' },
   params: null,
   query: z.strictObject({ tenant: tenantQuery(), ...pageQuery() }),
   body: null,
-  reply: { status: 200, schema: listOf(budgetView) },
-  run: (request) => listRecords(request, 'budget', request.tenant, showBudget),
+  reply: { status: 200, schema: listOf(budgetStateView) },
+  run: (request) =>
+    listRecords(request, 'budget', request.tenant, async (budgets) => {
+      const standings = await request.deps.budgetStandings(budgets);
+      return budgets.map((budget) => showStanding(budget, standings));
+    }),
 });
 
 const get = route({
   name: 'budget.get',
   method: 'GET',
   path: '/admin/budgets/{id}',
-  summary: 'One budget',
+  summary: 'One budget and where it stands',
   rule: { kind: 'role', role: 'viewer', tenant: 'record' },
   params: byId,
   query: null,
   body: null,
-  reply: { status: 200, schema: budgetView, etag: true },
+  reply: { status: 200, schema: budgetStateView, etag: true },
   run: async (request) => {
     const budget = await loadRecord(request, 'budget', request.params.id);
-    return { body: showBudget(budget), version: budget.version };
+    const standings = await request.deps.budgetStandings([budget]);
+    return { body: showStanding(budget, standings), version: budget.version };
   },
 });
 

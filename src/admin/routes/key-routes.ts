@@ -5,7 +5,7 @@ import { route } from '../route.ts';
 import type { AdminReply, AdminRequest, AdminRoute } from '../route.ts';
 import { keyCreate, keyPatch, keyRotate, keyView, keyWithSecret, showKey } from '../schema/key.ts';
 import { toLimitRules } from '../schema/limit-rule.ts';
-import { listOf, pageQuery, tenantQuery } from '../schema/scalar.ts';
+import { keyId, listOf, pageQuery, tenantQuery } from '../schema/scalar.ts';
 import {
   createRecord,
   listRecords,
@@ -19,7 +19,7 @@ import { newId, newSecret } from './secret.ts';
 
 type Asked = AdminRequest<unknown, unknown, unknown>;
 
-const byId = z.strictObject({ id: z.string().regex(/^key_[0-9a-f]{20}$/, 'must be the id of a key') });
+const byId = z.strictObject({ id: keyId() });
 
 const reply = (request: Asked, key: RecordOf<'key'>, secret?: string): AdminReply => ({
   body: { ...showKey(key, request.deps.time()), ...(secret === undefined ? {} : { secret }) },
@@ -84,7 +84,8 @@ const list = route({
   query: z.strictObject({ tenant: tenantQuery(), ...pageQuery() }),
   body: null,
   reply: { status: 200, schema: listOf(keyView) },
-  run: (request) => listRecords(request, 'key', request.tenant, (key) => showKey(key, request.deps.time())),
+  run: (request) =>
+    listRecords(request, 'key', request.tenant, (all) => all.map((key) => showKey(key, request.deps.time()))),
 });
 
 const get = route({

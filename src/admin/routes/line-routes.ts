@@ -56,7 +56,7 @@ const list = route({
   query: z.strictObject(pageQuery()),
   body: null,
   reply: { status: 200, schema: listOf(lineView) },
-  run: (request) => listRecords(request, 'line', request.params.tenant, showLine),
+  run: (request) => listRecords(request, 'line', request.params.tenant, (all) => all.map(showLine)),
 });
 
 const get = route({

@@ -69,12 +69,12 @@ export async function removeRecord<K extends DirectoryKind>(request: Asked, load
   if (result.kind === 'stale' && result.current !== null) throw stale(result.current.version);
 }
 
-/** One page in order of id. */
+/** One page in order of id. `show` gets all of it at once. */
 export async function listRecords<K extends DirectoryKind>(
   request: AdminRequest<unknown, { readonly cursor?: string | undefined; readonly limit: number }, unknown>,
   kind: K,
   tenant: string | null,
-  show: (record: RecordOf<K>) => unknown,
+  show: (records: readonly RecordOf<K>[]) => readonly unknown[] | Promise<readonly unknown[]>,
 ): Promise<{ readonly body: unknown }> {
   const { cursor, limit } = request.query;
   const found = await request.deps.directory.list(kind, {
@@ -85,7 +85,7 @@ export async function listRecords<K extends DirectoryKind>(
   const page = pageOf(found, limit, idOf);
   // A second fence behind the store's own filter.
   const seen = page.items.filter((record) => tenant === null || tenantOf(record) === tenant);
-  return { body: { object: 'list', data: seen.map(show), next_cursor: page.next_cursor } };
+  return { body: { object: 'list', data: await show(seen), next_cursor: page.next_cursor } };
 }
 
 /** A 400 when a line is named that the tenant does not have. */

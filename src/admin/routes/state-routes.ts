@@ -1,31 +1,61 @@
 import { z } from 'zod';
 import { limitName } from '../../core/limit.ts';
+import type { LimitState } from '../../core/limit.ts';
 import { AdminError } from '../http/admin-error.ts';
 import { route } from '../route.ts';
 import type { AdminRoute } from '../route.ts';
-import { auditEntry, configView, quotaView, routingView, tracesView } from '../schema/report.ts';
-import { label, listOf, modelName, pageQuery, showTime, tenantName, tenantQuery, time } from '../schema/scalar.ts';
+import { auditEntry, configView, quotaView, tracesView } from '../schema/report.ts';
+import {
+  keyId,
+  label,
+  listOf,
+  modelName,
+  name,
+  pageQuery,
+  showTime,
+  tenantName,
+  tenantQuery,
+  time,
+} from '../schema/scalar.ts';
 import { pageOf, readCursor } from './cursor.ts';
 import { redactConfig } from './redact-config.ts';
+
+/** Counters that one call to the store reads. */
+const AT_ONCE = 200;
 
 const quotas = route({
   name: 'quota.read',
   method: 'GET',
   path: '/admin/quotas',
-  summary: 'Where the limits of a tenant and a subject stand',
+  summary: 'Where the limits of a tenant stand, on all levels',
+  description:
+    'Those of the tenant, of every business line and every model; of a key and a subject where they are named. A key brings its own subject and business line.',
   rule: { kind: 'role', role: 'viewer', tenant: 'query' },
   params: null,
   query: z.strictObject({
     tenant: tenantName().optional().describe("Default: the caller's tenant. Callers of all tenants must name one."),
     subject: label(256).optional().describe("With this subject's own limits."),
-    model: modelName().optional().describe("With this model's own limits."),
+    model: modelName().optional().describe('Of limits for models only those for this one. Default: all.'),
+    business_line: name().optional().describe('Of limits for business lines only those of this one. Default: all.'),
+    key: keyId().optional().describe("With this key's own limits: its id."),
   }),
   body: null,
   reply: { status: 200, schema: quotaView },
   run: async ({ query, tenant, deps }) => {
     if (tenant === null) throw new AdminError('missing_parameter', 'tenant is missing.', { param: 'tenant' });
-    const lines = await deps.limitLines({ tenant, subject: query.subject ?? null, model: query.model ?? null });
-    const states = lines.length === 0 ? [] : await deps.quota.peek(tenant, lines);
+    const key = query.key === undefined ? null : await deps.directory.get('key', query.key);
+    if (query.key !== undefined && key?.tenant !== tenant)
+      throw new AdminError('not_found', 'There is no such key.', { param: 'key' });
+    const lines = await deps.limitLines({
+      tenant,
+      subject: query.subject ?? key?.subject ?? null,
+      model: query.model ?? null,
+      businessLine: query.business_line ?? key?.businessLine ?? null,
+      key,
+    });
+    const states: LimitState[] = [];
+    for (let at = 0; at < lines.length; at += AT_ONCE)
+      states.push(...(await deps.quota.peek(tenant, lines.slice(at, at + AT_ONCE))));
     const data = states.map(({ line, remaining, resetMs }) => ({
       name: limitName(line),
       scope: line.scope,
@@ -86,26 +116,6 @@ const config = route({
   run: async ({ deps }) => ({ body: { object: 'config', config: redactConfig(deps.config()) } }),
 });
 
-const routing = route({
-  name: 'routing.read',
-  method: 'GET',
-  path: '/admin/routes',
-  summary: 'Models, deployments and routes, and their state',
-  rule: { kind: 'role', role: 'viewer', tenant: 'none' },
-  params: null,
-  query: null,
-  body: null,
-  reply: { status: 200, schema: routingView },
-  run: async ({ deps }) => {
-    const { models, routes } = await deps.routing();
-    const shown = models.map((model) => ({
-      ...model,
-      deployments: model.deployments.map(({ upstreamModel, ...rest }) => ({ ...rest, upstream_model: upstreamModel })),
-    }));
-    return { body: { object: 'routing', models: shown, routes } };
-  },
-});
-
 const requests = route({
   name: 'request.read',
   method: 'GET',
@@ -129,4 +139,4 @@ const requests = route({
   },
 });
 
-export const stateRoutes: readonly AdminRoute[] = [quotas, audit, config, routing, requests];
+export const stateRoutes: readonly AdminRoute[] = [quotas, audit, config, requests];

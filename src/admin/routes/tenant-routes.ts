@@ -46,7 +46,7 @@ const list = route({
   query: z.strictObject(pageQuery()),
   body: null,
   reply: { status: 200, schema: listOf(tenantView) },
-  run: (request) => listRecords(request, 'tenant', request.tenant, showTenant),
+  run: (request) => listRecords(request, 'tenant', request.tenant, (all) => all.map(showTenant)),
 });
 
 const get = route({

@@ -11,7 +11,11 @@ export const quotaView = z
     data: z.array(
       z.object({
         name: z.string().describe('As errors and metrics name it: `tokens_per_day`.'),
-        scope: z.string().describe('`tenant`, `subject:<subject>` or `model:<model>`.'),
+        scope: z
+          .string()
+          .describe(
+            '`tenant`, `line:<business line>`, `key:<id>` or `subject:<subject>`; for one model `model:<model>`, with one of those behind a bar where it is not the tenant.',
+          ),
         unit: limitRule.shape.unit,
         window: limitRule.shape.window,
         limit: z.int(),
@@ -81,7 +85,9 @@ export const routingView = z
             backend: z.string(),
             upstream_model: z.string(),
             weight: z.number(),
-            state: z.string(),
+            state: z
+              .enum(['healthy', 'failing', 'unknown'])
+              .describe('By its tries of the last 60 s: `failing` when half of them or more failed, `unknown` without any.'),
             running: z.int().nullable(),
             waiting: z.int().nullable(),
           }),

@@ -34,6 +34,8 @@ export const modelPattern = () =>
       'must be a model name, or the beginning of one with * at its end',
     );
 
+export const keyId = () => z.string().regex(/^key_[0-9a-f]{20}$/, 'must be the id of a key');
+
 export const modelName = () => z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/, 'must be a model name');
 
 /** A time as RFC 3339 has it. */

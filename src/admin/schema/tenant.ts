@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import type { BudgetRecord, LineRecord, TenantRecord } from '../../core/directory.ts';
+import { formatMicroUnits } from '../../core/money.ts';
+import type { BudgetStanding } from '../../core/ports/budget-state.ts';
 import { limitRule, limitRules } from './limit-rule.ts';
 import { label, name, showTime, storedFields, tenantName } from './scalar.ts';
+import { budgetState } from './state.ts';
 
 const tenantFields = {
   tier: label(64),
@@ -74,7 +77,7 @@ export const budgetCreate = z
     period: budgetFields.period,
     amount_micros: budgetFields.amount_micros,
     currency: budgetFields.currency.default('USD'),
-    alerts_at: budgetFields.alerts_at.default([80, 100]),
+    alerts_at: budgetFields.alerts_at.default([70, 90, 100]),
   })
   .meta({ id: 'BudgetCreate' });
 export const budgetPatch = z.strictObject(budgetFields).partial().meta({ id: 'BudgetPatch' });
@@ -91,6 +94,14 @@ export const budgetView = z
     ...storedFields,
   })
   .meta({ id: 'Budget' });
+
+export const budgetStateView = budgetView
+  .extend({
+    state: budgetState
+      .nullable()
+      .describe('null = it is in another currency than prices, and is neither measured nor watched.'),
+  })
+  .meta({ id: 'BudgetWithState' });
 
 const stored = ({ version, createdAt, updatedAt }: TenantRecord | LineRecord | BudgetRecord) => ({
   version,
@@ -127,4 +138,25 @@ export const showBudget = (budget: BudgetRecord): z.output<typeof budgetView> =>
   currency: budget.currency,
   alerts_at: [...budget.alertsAt],
   ...stored(budget),
+});
+
+/** A budget with where it stands, as far as that is known. */
+export function showStanding(
+  budget: BudgetRecord,
+  standings: ReadonlyMap<string, BudgetStanding>,
+): z.output<typeof budgetStateView> {
+  const standing = standings.get(budget.id);
+  return { ...showBudget(budget), state: standing === undefined ? null : showState(standing) };
+}
+
+const showState = ({ from, to, spent, percent, forecast, exhaustedAt, protecting }: BudgetStanding) => ({
+  from: showTime(from),
+  to: showTime(to),
+  spent_micros: spent,
+  spent: formatMicroUnits(spent),
+  percent,
+  forecast_micros: forecast,
+  forecast: formatMicroUnits(forecast),
+  exhausted_at: exhaustedAt === null ? null : showTime(exhaustedAt),
+  protected: protecting,
 });

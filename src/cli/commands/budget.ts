@@ -119,7 +119,11 @@ function setCommand(terminal: Terminal): Command {
     .addOption(new Option('--period <period>', 'for which time; default: month').choices(['day', 'month']))
     .option('--amount <amount>', 'how much, in units of the currency: 250 or 12.50', parseAmount)
     .option('--currency <code>', 'default: USD')
-    .option('--alerts <list>', 'percentages at which to raise an alert, comma-separated; default: 80,100', parseAlerts)
+    .option(
+      '--alerts <list>',
+      'percentages at which to raise an alert, comma-separated; default: 70,90,100',
+      parseAlerts,
+    )
     .option('--id <id>', 'change this one; default: the one of that tenant, line and period')
     .action(async (tenant: string, flags: SetFlags) => {
       const client = openAdmin(flags, terminal);
@@ -160,7 +164,7 @@ async function findBudget(
 
 function parseAlerts(text: string): readonly number[] {
   return wordList(text).map((word) => {
-    if (!/^\d{1,4}$/.test(word)) throw new InvalidArgumentError('Percentages are written 80,100.');
+    if (!/^\d{1,4}$/.test(word)) throw new InvalidArgumentError('Percentages are written 70,90,100.');
     return Number(word);
   });
 }

@@ -25,8 +25,8 @@ export const budgetsSection = z
     alerts_at: z
       .array(percent())
       .max(16)
-      .default([70, 90])
-      .describe('Percentages at which a budget that names none raises an alert, once a period. 100 always does. Default: [70, 90].'),
+      .default([70, 90, 100])
+      .describe('Percentages at which a budget that names none raises an alert, once a period. 100 always does. Default: [70, 90, 100].'),
     channels: z.array(channel).max(64).default([]).describe('Webhooks that take alerts.'),
     default_channels: z
       .array(name())

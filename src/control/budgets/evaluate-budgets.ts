@@ -1,12 +1,11 @@
 import type { BudgetRecord, LineRecord } from '../../core/directory.ts';
-import { type LimitLine, type LimitState, limitName } from '../../core/limit.ts';
 import type { BudgetMetrics, BudgetStateStore, BudgetStatus } from '../../core/ports/budget-state.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { QuotaStore } from '../../core/ports/quota-store.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { Snapshot } from '../../core/snapshot.ts';
-import { judgeBudget, type Judgement, spentOf } from './judge-budget.ts';
-import { periodOfCounter } from './period.ts';
+import { judgeBudget, type Judgement } from './judge-budget.ts';
+import { measurable, measureBudgets } from './measure-budgets.ts';
 
 export interface EvaluateBudgetsOptions {
   readonly quota: Pick<QuotaStore, 'peek'>;
@@ -21,39 +20,7 @@ export interface EvaluateBudgetsOptions {
   readonly figures: BudgetMetrics;
 }
 
-/** Tenants whose counters are read at the same time. */
-const AT_ONCE = 16;
 const DAY_MS = 86_400_000;
-/** Such a line refuses nobody, and what is left of it tells what was spent. */
-const COUNT_ONLY = Number.MAX_SAFE_INTEGER;
-
-/** The counter that a budget is measured by. */
-function counterOf({ businessLine, period }: BudgetRecord, zone: string): LimitLine {
-  return {
-    scope: businessLine === null ? 'tenant' : `line:${businessLine}`,
-    unit: 'spend',
-    window: { kind: 'calendar', unit: period, ...(zone === 'UTC' ? {} : { zone }) },
-    limit: COUNT_ONLY,
-  };
-}
-
-/** Currencies that something is really paid in. */
-function currenciesOf({ models }: Pick<Snapshot, 'models'>): ReadonlySet<string> {
-  const prices = [...models.values()].flatMap(({ deployments }) => deployments.map(({ price }) => price));
-  return new Set(
-    prices.filter((price) => price.promptPerMtok + price.completionPerMtok > 0).map((price) => price.currency),
-  );
-}
-
-function byTenant(budgets: readonly BudgetRecord[]): readonly (readonly BudgetRecord[])[] {
-  const groups = new Map<string, BudgetRecord[]>();
-  for (const budget of budgets) {
-    const group = groups.get(budget.tenant);
-    if (group === undefined) groups.set(budget.tenant, [budget]);
-    else group.push(budget);
-  }
-  return [...groups.values()];
-}
 
 /**
  * Makes one round over all budgets: reads their counters, raises the alerts that are due, and writes down who is in cost
@@ -70,10 +37,9 @@ export function createBudgetRound(options: EvaluateBudgetsOptions): () => Promis
     return named.length > 0 ? named : config().budgets.defaultChannels;
   }
 
-  /** Counters add up one currency: a budget in another one would compare what cannot be compared. */
-  function measurable(budget: BudgetRecord, currencies: ReadonlySet<string>): boolean {
-    if (currencies.size === 0 || (currencies.size === 1 && currencies.has(budget.currency))) return true;
-    if (told.has(budget.id)) return false;
+  /** Tells of a budget that cannot be measured, once. */
+  function tellUnmeasured(budget: BudgetRecord): void {
+    if (told.has(budget.id)) return;
     if (told.size > 10_000) told.clear();
     told.add(budget.id);
     metrics.anomaly('budget_currency');
@@ -81,7 +47,6 @@ export function createBudgetRound(options: EvaluateBudgetsOptions): () => Promis
       budget: budget.id,
       currency: budget.currency,
     });
-    return false;
   }
 
   async function act(
@@ -117,39 +82,28 @@ export function createBudgetRound(options: EvaluateBudgetsOptions): () => Promis
     });
   }
 
-  async function judgeTenant(budgets: readonly BudgetRecord[], kept: ReadonlyMap<string, BudgetStatus>): Promise<void> {
-    const { zone } = config().ledger;
-    const lines = new Map(budgets.map((budget) => [nameOf(counterOf(budget, zone)), counterOf(budget, zone)]));
-    const states = await quota.peek(budgets[0]?.tenant ?? '', [...lines.values()]);
-    const found = new Map<string, LimitState>(states.map((each) => [nameOf(each.line), each]));
-    for (const budget of budgets) {
-      const counter = found.get(nameOf(counterOf(budget, zone)));
-      if (counter === undefined) continue;
-      const now = clock.time();
-      const spent = spentOf(COUNT_ONLY, counter.remaining);
-      const period = periodOfCounter(now, spent === 0 ? 0 : counter.resetMs, budget.period, zone);
-      const before = kept.get(budget.id) ?? null;
-      const defaults = config().budgets.alertsAt;
-      await act(budget, judgeBudget({ budget, reading: { spent, period }, kept: before, defaults, now }), before);
-    }
-  }
-
   return async function round() {
     const all = options.budgets();
     // Nothing known is not the same as no budgets: nobody leaves protection for it.
     if (all === null) return;
     const kept = new Map((await state.list()).map((status) => [status.budget, status]));
-    const currencies = currenciesOf(config());
-    const budgets = all.filter((budget) => measurable(budget, currencies));
+    const fits = measurable(config());
+    const budgets = all.filter(fits);
+    for (const budget of all) if (!fits(budget)) tellUnmeasured(budget);
     const ids = new Set(budgets.map(({ id }) => id));
     for (const id of kept.keys()) if (!ids.has(id)) await state.drop(id);
-    const tenants = byTenant(budgets);
-    for (let at = 0; at < tenants.length; at += AT_ONCE) {
-      await Promise.all(tenants.slice(at, at + AT_ONCE).map((each) => judgeTenant(each, kept)));
-    }
+    const defaults = config().budgets.alertsAt;
+    await measureBudgets({
+      quota,
+      zone: config().ledger.zone,
+      clock,
+      budgets,
+      onRead: async (readings) => {
+        for (const [budget, reading] of readings) {
+          const before = kept.get(budget.id) ?? null;
+          await act(budget, judgeBudget({ budget, reading, kept: before, defaults, now: clock.time() }), before);
+        }
+      },
+    });
   };
-}
-
-function nameOf(line: LimitLine): string {
-  return `${line.scope} ${limitName(line)}`;
 }

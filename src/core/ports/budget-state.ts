@@ -21,6 +21,22 @@ export interface BudgetStatus {
   readonly currency: string;
 }
 
+/** Where a budget stands now, and where its period leads. */
+export interface BudgetStanding {
+  /** The running period, Unix milliseconds; `to` is the first that is not in it any more. */
+  readonly from: number;
+  readonly to: number;
+  readonly spent: MicroUnits;
+  /** Of the amount, with one decimal, rounded down: 100 means used up. A budget of nothing is always at 100. */
+  readonly percent: number;
+  /** What the whole period comes to at its pace so far; never below `spent`. */
+  readonly forecast: MicroUnits;
+  /** When it is (or was) used up at that pace, Unix milliseconds; null = not in this period. */
+  readonly exhaustedAt: number | null;
+  /** Is its line (or tenant) in cost protection because of it? */
+  readonly protecting: boolean;
+}
+
 /** One alert. Its id is the same whoever raises it: one a budget, period and percentage. */
 export interface BudgetAlert {
   /** `alert_<20 hex>`. */

@@ -4,11 +4,14 @@ import type { DirectoryView } from '../../core/ports/directory-view.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { Snapshot, TenantLimit } from '../../core/snapshot.ts';
 
+/** Names, or all there could be. */
+type Names = Pick<readonly string[], 'includes'>;
+
 /** Whose limits hold. `models`: the name asked for, and what it is an alias of. */
 export interface LimitsOf {
   readonly config: Pick<Snapshot, 'tenants' | 'tenantDefaults' | 'ledger'>;
   readonly principal: Principal;
-  readonly models: readonly string[];
+  readonly models: Names;
   readonly directory: DirectoryView;
 }
 
@@ -36,7 +39,7 @@ function lineOfTenant(limit: TenantLimit, { principal, models }: LimitsOf): read
 }
 
 /** The lines of rules that an operator wrote on a tenant, business line or key. */
-function linesOfRules(rules: readonly LimitRule[], scope: string, models: readonly string[]): readonly LimitLine[] {
+function linesOfRules(rules: readonly LimitRule[], scope: string, models: Names): readonly LimitLine[] {
   return rules
     .filter(({ model }) => model === null || models.includes(model))
     .map(({ unit, window, limit, model }) => ({ scope: scoped(scope, model), unit, window, limit }));

@@ -1,0 +1,88 @@
+import { route } from '../route.ts';
+import type { AdminRoute } from '../route.ts';
+import { routingView } from '../schema/report.ts';
+import { showTime } from '../schema/scalar.ts';
+import { liveView, statusView } from '../schema/state.ts';
+
+const status = route({
+  name: 'status.read',
+  method: 'GET',
+  path: '/admin/status',
+  summary: 'What serves here, and who asks',
+  rule: { kind: 'role', role: 'viewer', tenant: 'any' },
+  params: null,
+  query: null,
+  body: null,
+  reply: { status: 200, schema: statusView },
+  run: async ({ caller, deps }) => {
+    const { version, zone, currency, generation, audit, sink } = deps.status();
+    return {
+      body: {
+        object: 'status',
+        version,
+        now: showTime(deps.time()),
+        zone,
+        currency,
+        role: caller.role,
+        tenant: caller.tenant,
+        config_generation: generation,
+        audit: audit === null ? null : { state: audit },
+        sink: sink === null ? null : { state: sink.state, lag_ms: sink.lagMs, delivered: sink.delivered },
+      },
+    };
+  },
+});
+
+const live = route({
+  name: 'live.read',
+  method: 'GET',
+  path: '/admin/live',
+  summary: 'What happens now, over all replicas',
+  description: 'While the store is away: what was known last.',
+  rule: { kind: 'role', role: 'viewer', tenant: 'none' },
+  params: null,
+  query: null,
+  body: null,
+  reply: { status: 200, schema: liveView },
+  run: async ({ deps }) => {
+    const { at, replicas, rows } = await deps.live();
+    return {
+      body: {
+        object: 'live',
+        at: showTime(at),
+        replicas: replicas.map(({ startedAt, ...rest }) => ({ ...rest, started_at: showTime(startedAt) })),
+        data: rows.map(({ requests, errors, tokens, latencyP50, latencyP95, firstTokenP50, ...rest }) => ({
+          ...rest,
+          requests_per_minute: requests,
+          errors_per_minute: errors,
+          tokens_per_minute: tokens,
+          latency_ms_p50: latencyP50,
+          latency_ms_p95: latencyP95,
+          first_token_ms_p50: firstTokenP50,
+        })),
+      },
+    };
+  },
+});
+
+const routing = route({
+  name: 'routing.read',
+  method: 'GET',
+  path: '/admin/routes',
+  summary: 'Models, deployments and routes, and their state',
+  rule: { kind: 'role', role: 'viewer', tenant: 'none' },
+  params: null,
+  query: null,
+  body: null,
+  reply: { status: 200, schema: routingView },
+  run: async ({ deps }) => {
+    const { models, routes } = await deps.routing();
+    const shown = models.map((model) => ({
+      ...model,
+      deployments: model.deployments.map(({ upstreamModel, ...rest }) => ({ ...rest, upstream_model: upstreamModel })),
+    }));
+    return { body: { object: 'routing', models: shown, routes } };
+  },
+});
+
+export const runningRoutes: readonly AdminRoute[] = [status, live, routing];

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { shownTime } from './scalar.ts';
+
+/** Milliseconds with at most one decimal. */
+const milliseconds = (text: string) => z.number().nullable().describe(`${text}; null = nothing was served.`);
+
+export const statusView = z
+  .object({
+    object: z.literal('status'),
+    version: z.string(),
+    now: shownTime(),
+    zone: z.string().describe("IANA name of the zone that the ledger's days and months go by."),
+    currency: z.string().nullable().describe('That prices are in; null = there are no prices, or in several.'),
+    role: z.enum(['viewer', 'operator', 'admin']).describe("The caller's."),
+    tenant: z.string().nullable().describe("The caller's; null = all tenants."),
+    config_generation: z.int().describe('Counts the reloads of the configuration, from 1.'),
+    audit: z
+      .object({ state: z.enum(['ok', 'failing']) })
+      .nullable()
+      .describe('null = no audit log is kept.'),
+    sink: z
+      .object({
+        state: z.enum(['ok', 'failing']),
+        lag_ms: z.int().describe('Age of the oldest event that is not known to be there.'),
+        delivered: z.int().describe('Events taken since the start.'),
+      })
+      .nullable()
+      .describe('The database that events of the ledger are copied to; null = none.'),
+  })
+  .meta({ id: 'Status' });
+
+export const liveView = z
+  .object({
+    object: z.literal('live'),
+    at: shownTime(),
+    replicas: z.array(
+      z.object({
+        id: z.string(),
+        started_at: shownTime(),
+        workers: z.int(),
+        running: z.int().describe('Requests under way, waiting ones included.'),
+      }),
+    ),
+    data: z
+      .array(
+        z.object({
+          route: z.string(),
+          model: z.string(),
+          deployment: z.string(),
+          backend: z.string(),
+          running: z.int().describe('Tries under way.'),
+          requests_per_minute: z.int().describe('Tries that ended in the last 60 s.'),
+          errors_per_minute: z.int().describe('Those of them that the deployment is to blame for.'),
+          tokens_per_minute: z.int(),
+          latency_ms_p50: milliseconds('Of whole answers, from the begin of the try'),
+          latency_ms_p95: milliseconds('Likewise'),
+          first_token_ms_p50: milliseconds('From the begin of the try'),
+        }),
+      )
+      .describe('What ran in the last 60 s.'),
+  })
+  .meta({ id: 'Live' });
+
+/** Where a budget stands. */
+export const budgetState = z
+  .object({
+    from: shownTime().describe("Begin of the running period, in the ledger's zone."),
+    to: shownTime().describe('Its end, excluded.'),
+    spent_micros: z.int().describe('Of the same counter that alerts go by.'),
+    spent: z.string().describe('The same as a decimal.'),
+    percent: z.number().describe('Of the amount, with one decimal, rounded down.'),
+    forecast_micros: z
+      .int()
+      .describe('What the whole period comes to at its pace so far, which is taken from a hundredth of it at least.'),
+    forecast: z.string(),
+    exhausted_at: shownTime()
+      .nullable()
+      .describe('When it is, or was, used up at that pace; null = not in this period.'),
+    protected: z.boolean().describe('Is its line, or tenant, in cost protection because of it?'),
+  })
+  .meta({ id: 'BudgetState' });

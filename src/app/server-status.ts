@@ -1,0 +1,18 @@
+import type { ServerStatus } from '../admin/admin-deps.ts';
+import { currenciesOf } from '../control/budgets/measure-budgets.ts';
+import type { AuditLog } from '../core/ports/audit.ts';
+import type { Snapshot } from '../core/snapshot.ts';
+import { version } from './version.ts';
+
+/** What serves here. Events of the ledger go to no database by themselves yet: there is no sink. */
+export function serverStatus(config: Snapshot, audit: Pick<AuditLog, 'state'>): ServerStatus {
+  const [currency, ...others] = currenciesOf(config);
+  return {
+    version: version(),
+    zone: config.ledger.zone,
+    currency: currency === undefined || others.length > 0 ? null : currency,
+    generation: config.generation,
+    audit: config.audit === null ? null : audit.state(),
+    sink: null,
+  };
+}

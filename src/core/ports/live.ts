@@ -1,0 +1,90 @@
+/** Counts of a histogram with logarithmic buckets, as `index, count, index, count, …` of those that are not empty. */
+export type SparseCounts = readonly number[];
+
+/** What one deployment does for one route, as one worker saw it in the last minute. */
+export interface LiveRow {
+  readonly route: string;
+  readonly model: string;
+  /** `<model>@<backend>`. */
+  readonly deployment: string;
+  readonly backend: string;
+  /** Tries under way now. */
+  readonly running: number;
+  /** Of tries that ended in the last minute; `errors` are those that the deployment is to blame for. */
+  readonly requests: number;
+  readonly errors: number;
+  /** Prompt and completion together. */
+  readonly tokens: number;
+  /** From the try's begin to the end of its answer, and to its first token, in milliseconds; of answers that were served. */
+  readonly latency: SparseCounts;
+  readonly firstToken: SparseCounts;
+}
+
+/** What one worker says of itself. Holds names of the configuration and figures, and nothing of tenants. */
+export interface WorkerLive {
+  /** Names the server that it is a worker of. */
+  readonly replica: string;
+  readonly worker: number;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  readonly at: number;
+  /** Requests under way, those included that wait. */
+  readonly running: number;
+  readonly rows: readonly LiveRow[];
+}
+
+/** What every worker of every replica said last. Throws `StoreUnavailable`. */
+export interface LiveStore {
+  /** Is forgotten after `keepMs`, unless the worker speaks again. */
+  publish(state: WorkerLive, keepMs: number): Promise<void>;
+  read(): Promise<readonly WorkerLive[]>;
+  /** The worker leaves. */
+  leave(replica: string, worker: number): Promise<void>;
+}
+
+/** Follows one try from its begin; `end` is called once. */
+export interface LiveTry {
+  /** `ms`, `firstTokenMs`: since the try began; null = there was none. Times count only where `served`. */
+  end(outcome: {
+    readonly served: boolean;
+    readonly failed: boolean;
+    readonly ms: number;
+    readonly firstTokenMs: number | null;
+    readonly tokens: number;
+  }): void;
+}
+
+/** Takes what the flow reports of tries, at once and without waiting. */
+export interface LiveFigures {
+  begin(
+    route: string,
+    deployment: { readonly id: string; readonly model: string; readonly backend: { readonly name: string } },
+  ): LiveTry;
+}
+
+/** What happens now, over all workers of all replicas. */
+export interface LiveState {
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly replicas: readonly {
+    readonly id: string;
+    readonly startedAt: number;
+    readonly workers: number;
+    readonly running: number;
+  }[];
+  readonly rows: readonly {
+    readonly route: string;
+    readonly model: string;
+    readonly deployment: string;
+    readonly backend: string;
+    readonly running: number;
+    /** Of the last minute. */
+    readonly requests: number;
+    readonly errors: number;
+    readonly tokens: number;
+    /** Milliseconds; null where nothing was served. */
+    readonly latencyP50: number | null;
+    readonly latencyP95: number | null;
+    readonly firstTokenP50: number | null;
+  }[];
+}

@@ -1,11 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { startOfDay } from '../../lib/calendar/calendar-period.ts';
-import type { Budget, SpendRow, Status, TopRequest } from '../../ui/data/wire.ts';
+import { budgetSpend } from '../../ui/data/spend.ts';
+import type { Budget, List, SpendRow, Status, TopRequest } from '../../ui/data/wire.ts';
 import { reportPage } from '../../ui/report/report-page.ts';
 import { pathOf, type AdminClient, type Answer } from '../admin-client.ts';
 import { UserError } from '../user-error.ts';
-import { version } from '../version.ts';
+import { version } from '../../app/version.ts';
 import { dayAfter, dayOf } from '../zone-day.ts';
 
 /** What a report is about. `from` and `to` are days, or whole hours as times, `to` excluded. */
@@ -103,7 +104,10 @@ async function topOf(
   const all = [...new Set(starts.filter((at) => at <= now).map((at) => dayOf(at, zone)))];
   const days = all.slice(-TOP_DAYS);
   const requests: TopRequest[] = [];
-  for (const day of days) requests.push(...(await listAs<TopRequest>(client, 'top', { tenant, day, count: TOP })));
+  for (const day of days) {
+    const { body } = await client.get(pathOf('top'), { tenant, day, count: TOP });
+    requests.push(...(body as unknown as List<TopRequest>).data);
+  }
   const note = days.length < all.length ? `of the last ${TOP_DAYS} days of this time` : 'of this time';
   return { requests, note };
 }
@@ -124,7 +128,7 @@ async function budgetsOf(client: AdminClient, tenant: string | undefined) {
     const query = { ...range, tenant: budget.tenant, by: 'business_line,charged_to', limit: PAGE };
     const rows = known.get(key) ?? (await listAs<SpendRow>(client, 'spend', query));
     known.set(key, rows);
-    found.push({ budget, rows: rows.filter((row) => countsFor(row, budget)) });
+    found.push({ budget, rows: rows.filter((row) => budgetSpend(row, budget)) });
   }
   return found;
 }
@@ -134,12 +138,6 @@ function wholeRange(from: string, to: string, period: Budget['period']) {
   const hour = (text: string, round: (value: number) => number): string =>
     new Date(round(Date.parse(text) / HOUR_MS) * HOUR_MS).toISOString();
   return { from: hour(from, Math.floor), to: hour(to, Math.ceil), unit: 'hour' } as const;
-}
-
-/** What the gateway bears itself counts for no budget. */
-function countsFor({ keys, currency }: SpendRow, budget: Budget): boolean {
-  if (keys['charged_to'] !== 'tenant' || currency !== budget.currency) return false;
-  return budget.business_line === null || keys['business_line'] === budget.business_line;
 }
 
 /** A list whose entries have the shape that the API's schema promises. */

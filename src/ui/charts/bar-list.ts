@@ -1,5 +1,5 @@
 import { h } from '../markup/node.ts';
-import type { UiElement } from '../markup/node.ts';
+import type { Child, UiElement } from '../markup/node.ts';
 import { shortened } from '../text/visible.ts';
 import { chart, emptyChart, WIDTH } from './chart.ts';
 import type { ChartFrame } from './chart.ts';
@@ -12,14 +12,15 @@ export interface BarListOptions extends ChartFrame {
 }
 
 const ROW = 34;
-const LETTER = 7.2;
+/** Units that a letter takes in the widest of usual fonts. */
+const LETTER = 7.8;
 
 /** Bars beside their names, each with its value: no legend, no axis. */
 export function barList(options: BarListOptions): UiElement {
   const { rows, format, width = WIDTH } = options;
   if (rows.length === 0) return emptyChart(options, 80, 'Nothing in this time.');
   const most = Math.max(10, Math.floor((width * 0.36) / LETTER));
-  const texts = rows.map(({ value, note }) => (note === undefined ? format(value) : `${format(value)}  ${note}`));
+  const texts = rows.map(({ value, note }) => (note === undefined ? format(value) : `${format(value)} (${note})`));
   const names = rows.map(({ label }) => shortened(label, most));
   const left = 12 + Math.max(...names.map((name) => name.length)) * LETTER;
   const right = 12 + Math.max(...texts.map((text) => text.length)) * LETTER;
@@ -35,11 +36,20 @@ export function barList(options: BarListOptions): UiElement {
         'g',
         { class: 'bar' },
         h('title', {}, `${label}: ${texts[at]}`),
-        h('text', { class: 'name', x: px(left - 10), y: y + 22, 'text-anchor': 'end' }, names[at]),
+        h('text', { class: 'name', x: 0, y: y + 22 }, names[at]),
         h('rect', { class: 'track', x: px(left), y: y + 9, width: px(width - left - right), height: 16, rx: 3 }),
         h('rect', { class: 's0', x: px(left), y: y + 9, width: px(long), height: 16, rx: 3 }),
-        h('text', { class: 'value', x: px(width), y: y + 22, 'text-anchor': 'end' }, texts[at]),
+        h(
+          'text',
+          { class: 'value', x: px(width), y: y + 22, 'text-anchor': 'end' },
+          format(value),
+          noteOf(rows[at]?.note),
+        ),
       );
     }),
   );
+}
+
+function noteOf(note: string | undefined): Child {
+  return note === undefined ? null : h('tspan', { class: 'quiet', dx: 8 }, note);
 }

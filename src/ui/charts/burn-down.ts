@@ -74,28 +74,39 @@ interface Place {
 }
 
 /** The dashed line to where the money ends, or to what is left when the period ends; with words at its end. */
-function ahead(
-  { amount, spent, forecast, exhaustedAt, to, time, axis, width = WIDTH }: BurnDownOptions,
-  place: Place,
-): Child {
-  const { now, x, y, here } = place;
-  if (spent >= amount) return words('full', 'used up', x(now), y(0) - 10, width);
+function ahead(options: BurnDownOptions, { now, x, y, here }: Place): Child {
+  const { amount, spent, forecast, exhaustedAt, to, time, axis, width = WIDTH } = options;
+  const start = { x: x(now), y: y(Math.max(0, amount - spent)) };
+  if (spent >= amount) return words('full', 'used up', { start, end: { x: start.x + 45, y: start.y }, width });
   if (now >= to) return null;
-  const end = exhaustedAt !== null && exhaustedAt > now && exhaustedAt <= to ? exhaustedAt : null;
+  const at = exhaustedAt !== null && exhaustedAt > now && exhaustedAt <= to ? exhaustedAt : null;
   const rest = Math.max(0, amount - forecast);
-  const [toX, toY] = end === null ? [x(to), y(rest)] : [x(end), y(0)];
+  const end = at === null ? { x: x(to), y: y(rest) } : { x: x(at), y: y(0) };
   return [
-    h('path', { class: end === null ? 'ahead' : 'ahead ahead-full', d: `M${here}L${px(toX)} ${px(toY)}` }),
-    end === null
-      ? words('fine', `${axis(rest)} left at this pace`, toX, toY - 10, width)
-      : words('full', `used up ${time(end)} at this pace`, toX, toY - 10, width),
+    h('path', { class: at === null ? 'ahead' : 'ahead ahead-full', d: `M${here}L${px(end.x)} ${px(end.y)}` }),
+    at === null
+      ? words('fine', `${axis(rest)} left at this pace`, { start, end, width })
+      : words('full', `used up ${time(at)} at this pace`, { start, end, width }),
   ];
 }
 
-function words(level: string, text: string, x: number, y: number, width: number): UiElement {
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Words at the end of a line, above it as far as they reach, or below where there is no room. */
+function words(
+  level: 'fine' | 'full',
+  text: string,
+  { start, end, width }: { readonly start: Point; readonly end: Point; readonly width: number },
+): UiElement {
   const half = (text.length * LETTER) / 2;
-  const at = Math.max(half + 90, Math.min(width - RIGHT - half, x));
-  return h('text', { class: `note note-${level}`, x: px(at), y: px(Math.max(TOP, y)), 'text-anchor': 'middle' }, text);
+  const middle = Math.max(half + 90, Math.min(width - RIGHT - half, end.x));
+  const line = linear([start.x, Math.max(start.x + 1, end.x)], [start.y, end.y]);
+  const above = line(middle - half) - 10;
+  const y = above < TOP ? line(middle + half) + 20 : above;
+  return h('text', { class: `note note-${level}`, x: px(middle), y: px(y), 'text-anchor': 'middle' }, text);
 }
 
 /** An alert at 80 % is where 20 % are left. */

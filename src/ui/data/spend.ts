@@ -1,4 +1,4 @@
-import type { SpendRow, TopRequest } from './wire.ts';
+import type { Budget, SpendRow, TopRequest } from './wire.ts';
 
 export interface Figures {
   readonly requests: number;
@@ -88,7 +88,9 @@ export function stack(
   const series = capped(groups, most).map(({ name }) => name);
   const columns = new Map(starts.map((at) => [at, series.map(() => 0)]));
   for (const row of rows) {
-    const at = Date.parse(row.at);
+    const time = Date.parse(row.at);
+    // Clocks that change can make a day begin elsewhere than it was reckoned: it belongs to the last start before it.
+    const at = columns.has(time) ? time : (starts.findLast((start) => start <= time) ?? time);
     const values = columns.get(at) ?? series.map(() => 0);
     const which = place.get(row.keys[dimension] || 'none') ?? series.length - 1;
     values[which] = (values[which] ?? 0) + row.cost_micros;
@@ -113,6 +115,12 @@ export function running(
       return { at: at + step, spent };
     });
   return [{ at: from, spent: 0 }, ...points];
+}
+
+/** Does a row count for a budget? What the gateway bears itself counts for none. */
+export function budgetSpend({ keys, currency }: SpendRow, budget: Pick<Budget, 'business_line' | 'currency'>): boolean {
+  if (keys['charged_to'] !== 'tenant' || currency !== budget.currency) return false;
+  return budget.business_line === null || keys['business_line'] === budget.business_line;
 }
 
 /** The dearest of several days together. */

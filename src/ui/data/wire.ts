@@ -10,10 +10,11 @@ export interface Status {
   readonly now: string;
   /** IANA name of the zone that days of the ledger are in. */
   readonly zone: string;
-  readonly currency: string;
   readonly role: string;
   /** null = all tenants. */
   readonly tenant: string | null;
+  /** null = no audit log is kept. */
+  readonly audit: { readonly state: string } | null;
 }
 
 export interface SpendRow {

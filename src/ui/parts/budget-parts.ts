@@ -32,7 +32,16 @@ export function outlook({ amount_micros, currency, state }: Budget, zone: string
   return `${money(forecast_micros, currency)} when the period ends, ${percent(forecast_micros / Math.max(1, amount_micros))} of it.`;
 }
 
-export const budgetMeter = (budget: Budget): UiElement | null => {
+/** The same in a few words. */
+function ending({ amount_micros, period, state }: Budget, zone: string): string {
+  const at = state?.exhausted_at ?? null;
+  if (at === null || (state?.percent ?? 0) >= 100)
+    return `${percent((state?.forecast_micros ?? 0) / Math.max(1, amount_micros))} of the budget`;
+  return `used up ${period === 'day' ? hourOfDay(Date.parse(at), zone) : shortDay(Date.parse(at), zone)}`;
+}
+
+/** How much of it is used and where it leads, as a bar; null where it cannot be measured. */
+export function budgetMeter(budget: Budget): UiElement | null {
   const { state, amount_micros, alerts_at } = budget;
   if (state === null || state === undefined) return null;
   return meter({
@@ -41,7 +50,7 @@ export const budgetMeter = (budget: Budget): UiElement | null => {
     forecast: state.forecast_micros / Math.max(1, amount_micros),
     marks: alerts_at.map((at) => at / 100),
   });
-};
+}
 
 /** One budget: figures, burn-down and forecast. `rows`: what its tenant or line spent in the running period, by day or hour. */
 export function budgetCard(
@@ -101,7 +110,7 @@ export function budgetCard(
     stats(
       stat('Spent', money(state.spent_micros, currency), `${percent(state.percent / 100)} of the budget`),
       stat('Left', money(left, currency)),
-      stat('Forecast', money(state.forecast_micros, currency), outlook(budget, zone)),
+      stat('Forecast', money(state.forecast_micros, currency), ending(budget, zone)),
     ),
     figure({ label: `Burn-down of ${title}`, table }, drawing),
   );

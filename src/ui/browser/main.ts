@@ -1,0 +1,98 @@
+import { createApp } from '../client/app.ts';
+import type { App, Session } from '../client/app.ts';
+import { VIEWS } from '../client/needs.ts';
+import type { View } from '../client/needs.ts';
+import { page, TITLES } from '../views/page.ts';
+import { patch } from './patch.ts';
+
+const KEPT = 'tokenlat.token';
+/** Widths from which drawings are wide. */
+const ROOMY = globalThis.matchMedia('(min-width: 60rem)');
+
+/** Storage may be switched off: then nothing is remembered. */
+const session: Session = {
+  read: () => {
+    try {
+      return globalThis.sessionStorage.getItem(KEPT);
+    } catch {
+      return null;
+    }
+  },
+  write: (token) => {
+    try {
+      if (token === null) globalThis.sessionStorage.removeItem(KEPT);
+      else globalThis.sessionStorage.setItem(KEPT, token);
+    } catch {
+      // As above.
+    }
+  },
+};
+
+const viewOf = (hash: string): View => VIEWS.find((name) => `#${name}` === hash) ?? 'overview';
+const root = need('app');
+const said = need('said');
+
+const app: App = createApp({
+  fetch: (...args) => globalThis.fetch(...args),
+  base: document.baseURI,
+  session,
+  choice: { view: viewOf(location.hash), tenant: null, days: 30 },
+  time: () => Date.now(),
+  later: (ms, done) => {
+    const timer = setTimeout(done, ms);
+    return () => clearTimeout(timer);
+  },
+  roomy: () => ROOMY.matches,
+  onChange: draw,
+  say: (text) => {
+    said.textContent = text;
+  },
+});
+
+let waiting = false;
+/** Draws once for all that changed in one go. */
+function draw(): void {
+  if (waiting) return;
+  waiting = true;
+  queueMicrotask(() => {
+    waiting = false;
+    const model = app.model();
+    patch(root, page(model, { ...app, signIn: (token, remember) => void signIn(token, remember), signOut }));
+    document.title = `${model.view === null ? 'Sign in' : TITLES[model.view.choice.view]} \u2013 TokenLat`;
+  });
+}
+
+async function signIn(token: string, remember: boolean): Promise<void> {
+  const opened = await app.signIn(token, remember);
+  focusAfterDraw(opened ? 'title' : 'token');
+}
+
+function signOut(): void {
+  app.signOut();
+  focusAfterDraw('token');
+}
+
+/** Tasks come after the microtask that draws. */
+function focusAfterDraw(id: string): void {
+  setTimeout(() => document.querySelector<HTMLElement>(`#${id}`)?.focus());
+}
+
+function need(id: string): Element {
+  const found = document.querySelector(`#${id}`);
+  if (found === null) throw new Error(`the page has no #${id}`);
+  return found;
+}
+
+addEventListener('hashchange', () => {
+  if (location.hash === '#content') return;
+  app.choose({ view: viewOf(location.hash) });
+  focusAfterDraw('title');
+});
+document.addEventListener('visibilitychange', () => app.setSeen(document.visibilityState === 'visible'));
+ROOMY.addEventListener('change', draw);
+app.setSeen(document.visibilityState === 'visible');
+
+const kept = session.read();
+draw();
+if (kept === null) focusAfterDraw('token');
+else void signIn(kept, true);

@@ -27,9 +27,9 @@ export function budgetBadge(state: BudgetState | null | undefined): UiElement {
 export function outlook({ amount_micros, currency, state }: Budget, zone: string): string {
   if (state === null || state === undefined) return 'It cannot be measured: its currency is not that of the prices.';
   const { exhausted_at, forecast_micros, percent: used } = state;
-  if (used >= 100) return `Used up. At this pace ${money(forecast_micros, currency)} when the period ends.`;
+  if (used >= 100) return `${money(forecast_micros, currency)} by the end at this pace.`;
   if (exhausted_at !== null) return `Used up ${dateTime(Date.parse(exhausted_at), zone)} at this pace.`;
-  return `${money(forecast_micros, currency)} when the period ends, ${percent(forecast_micros / Math.max(1, amount_micros))} of it.`;
+  return `${money(forecast_micros, currency)} by the end, ${percent(forecast_micros / Math.max(1, amount_micros))}.`;
 }
 
 /** The same in a few words. */

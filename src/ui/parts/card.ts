@@ -53,3 +53,6 @@ export function figure(
 export function badge(level: 'good' | 'warn' | 'bad' | 'idle', text: string): UiElement {
   return h('span', { class: `badge badge-${level}` }, text);
 }
+
+/** A meter with its figure beside it. */
+export const filled = (bar: Child, text: string): UiElement => h('div', { class: 'filled' }, bar, h('span', {}, text));

@@ -2,7 +2,7 @@ import { meter } from '../charts/meter.ts';
 import type { QuotaLine } from '../data/wire.ts';
 import { h } from '../markup/node.ts';
 import type { Child } from '../markup/node.ts';
-import { card } from '../parts/card.ts';
+import { card, filled } from '../parts/card.ts';
 import { dataTable, named } from '../parts/table.ts';
 import { count, dateTime, money, percent, span } from '../text/format.ts';
 import { shown, staleMark } from './part-view.ts';
@@ -48,11 +48,7 @@ export function limitsView({ choice, status, facts, now }: ViewModel): Child {
         columns: [
           { head: 'Limit', cell: ({ name }) => name.replaceAll('_', ' ') },
           { head: 'Applies to', cell: ({ scope }) => named(scopeWords(scope)) },
-          {
-            head: 'Used',
-            cell: (line) => meter({ label: `${line.name}: ${percent(usedShare(line))} used`, share: usedShare(line) }),
-          },
-          { head: '', number: true, cell: (line) => percent(usedShare(line)) },
+          { head: 'Used up', cell: usedCell },
           { head: 'Used', number: true, cell: (line) => amount(line, line.limit - line.remaining) },
           { head: 'Limit', number: true, cell: (line) => amount(line, line.limit) },
           { head: 'Free again', cell: ({ reset_at }) => freeAgain(Date.parse(reset_at), now, status.zone) },
@@ -63,6 +59,11 @@ export function limitsView({ choice, status, facts, now }: ViewModel): Child {
 }
 
 const usedShare = ({ limit, remaining }: QuotaLine): number => (limit > 0 ? (limit - remaining) / limit : 1);
+function usedCell(line: QuotaLine): Child {
+  const text = percent(usedShare(line));
+  return filled(meter({ label: `${line.name}: ${text} used`, share: usedShare(line) }), text);
+}
+
 const amount = ({ unit }: QuotaLine, value: number): string => (unit === 'spend' ? money(value, '') : count(value));
 
 function freeAgain(at: number, now: number, zone: string): string {

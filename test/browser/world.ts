@@ -100,7 +100,7 @@ export async function openWorld(change: Partial<AdminServerOptions> = {}): Promi
     dayStart: (date) => startOfDay(date, ZONE),
     budgetStandings: createReadBudgets({ quota: stores.quota, state: stores.budgets, config, clock }),
     limitLines: async ({ tenant }) => (tenant === 'acme' ? LIMITS : []),
-    live: async () => world.live,
+    live: async () => ({ ...world.live, at: time }),
     routing: () => ROUTING,
     ...change,
   });

@@ -3,11 +3,13 @@ import type { App, Session } from '../client/app.ts';
 import { VIEWS } from '../client/needs.ts';
 import type { View } from '../client/needs.ts';
 import { page, TITLES } from '../views/page.ts';
+import type { Room } from '../views/view-model.ts';
 import { patch } from './patch.ts';
 
 const KEPT = 'tokenlat.token';
-/** Widths from which drawings are wide. */
-const ROOMY = globalThis.matchMedia('(min-width: 60rem)');
+/** As the style has it: the column of views, and what lies around and inside cards. */
+const [SIDE, BESIDE, AROUND, INSIDE] = [832, 216, 56, 42];
+const WIDEST = 1344;
 
 /** Storage may be switched off: then nothing is remembered. */
 const session: Session = {
@@ -42,12 +44,21 @@ const app: App = createApp({
     const timer = setTimeout(done, ms);
     return () => clearTimeout(timer);
   },
-  roomy: () => ROOMY.matches,
+  room: roomOf,
   onChange: draw,
   say: (text) => {
     said.textContent = text;
   },
 });
+
+/** In steps, so that a window that is drawn wider is not drawn anew for every pixel. */
+function roomOf(): Room {
+  const width = document.documentElement.clientWidth;
+  const page = Math.min(WIDEST, width > SIDE ? width - BESIDE : width) - AROUND;
+  const half = page >= 816 ? (page - 16) / 2 : page;
+  const step = (of: number): number => Math.max(300, Math.floor((of - INSIDE) / 20) * 20);
+  return { whole: step(page), half: step(half) };
+}
 
 let waiting = false;
 /** Draws once for all that changed in one go. */
@@ -89,7 +100,7 @@ addEventListener('hashchange', () => {
   focusAfterDraw('title');
 });
 document.addEventListener('visibilitychange', () => app.setSeen(document.visibilityState === 'visible'));
-ROOMY.addEventListener('change', draw);
+globalThis.addEventListener('resize', draw);
 app.setSeen(document.visibilityState === 'visible');
 
 const kept = session.read();

@@ -62,10 +62,11 @@ export function stackedBars(options: StackedBarsOptions): UiElement {
       });
       return h('g', { class: 'bar' }, parts);
     }),
-    bars.map(({ label }, at) =>
-      (bars.length - 1 - at) % every === 0
-        ? h('text', { class: 'tick', x: px(middle(at)), y: HEIGHT - 8, 'text-anchor': 'middle' }, label)
-        : null,
-    ),
+    bars.map(({ label }, at) => {
+      if ((bars.length - 1 - at) % every !== 0) return null;
+      const atEdge = middle(at) + LABEL / 2 > width;
+      const [x, anchor] = atEdge ? [width, 'end'] : [middle(at), 'middle'];
+      return h('text', { class: 'tick', x: px(x), y: HEIGHT - 8, 'text-anchor': anchor }, label);
+    }),
   );
 }

@@ -4,7 +4,7 @@ import { liveTotals } from '../views/live-view.ts';
 import { failing } from '../views/models-view.ts';
 import { worstOf } from '../views/part-view.ts';
 import { TRAIL } from '../views/view-model.ts';
-import type { LiveTrail, ViewModel } from '../views/view-model.ts';
+import type { LiveTrail, Room, ViewModel } from '../views/view-model.ts';
 import { createApi, isToken } from './api.ts';
 import type { Api } from './api.ts';
 import { createFeed } from './feed.ts';
@@ -36,7 +36,7 @@ export interface AppOptions extends Pick<FeedOptions, 'time' | 'later'> {
   readonly base: string;
   readonly session: Session;
   readonly choice: Choice;
-  readonly roomy: () => boolean;
+  readonly room: () => Room;
   readonly onChange: () => void;
   /** Tells those who do not see the page what has changed. */
   readonly say: (text: string) => void;
@@ -175,7 +175,7 @@ export function createApp(options: AppOptions): App {
     const now = time();
     const { from, to } = daysOf({ status: as, choice, now });
     const starts = dayStarts(from, to, as.zone);
-    return { choice, status: as, facts: factsFor(as), trail: trail.of, now, starts, roomy: options.roomy() };
+    return { choice, status: as, facts: factsFor(as), trail: trail.of, now, starts, room: options.room() };
   }
 
   /** Parts of the chosen view; others may be old without anybody minding. */

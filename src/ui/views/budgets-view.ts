@@ -11,7 +11,7 @@ import { shown } from './part-view.ts';
 import type { ViewModel } from './view-model.ts';
 
 /** Every budget, and the burn-down of the first ones. */
-export function budgetsView({ facts, status, now, roomy }: ViewModel): Child {
+export function budgetsView({ facts, status, now, room }: ViewModel): Child {
   return shown(facts.budgets, ({ rows }) => [
     card({ id: 'budgets', title: 'All budgets', wide: true }, budgetTable(rows, status.zone)),
     h(
@@ -24,7 +24,7 @@ export function budgetsView({ facts, status, now, roomy }: ViewModel): Child {
           const spent = facts.ofBudget(budget.id).value?.rows ?? [];
           const id = `burn-${budget.id.replaceAll(/\W/g, '')}`;
           const own = spent.filter((row) => budgetSpend(row, budget));
-          return budgetCard(budget, { id, rows: own, now, zone: status.zone, width: roomy ? 560 : 420 });
+          return budgetCard(budget, { id, rows: own, now, zone: status.zone, width: room.half });
         }),
     ),
   ]);

@@ -14,7 +14,7 @@ import type { ViewModel } from './view-model.ts';
 
 /** What matters now, in one look: what needs somebody, what is spent, what runs. */
 export function overviewView(model: ViewModel): Child {
-  const { facts, status, starts, roomy } = model;
+  const { facts, status, starts, room } = model;
   const rows = facts.spend.value?.rows ?? [];
   const currency = currenciesOf(rows)[0] ?? null;
   return [
@@ -31,7 +31,7 @@ export function overviewView(model: ViewModel): Child {
             zone: status.zone,
             unit: 'day',
             starts,
-            width: roomy ? 1040 : 520,
+            width: room.whole,
           }),
       card(
         { id: 'budgets', title: 'Budgets', note: staleMark(facts.budgets, status.zone), wide: true },

@@ -23,19 +23,18 @@ export function spendView(model: ViewModel): Child {
 }
 
 function ofOne(
-  { choice, status, starts, roomy }: ViewModel,
+  { choice, status, starts, room }: ViewModel,
   rows: readonly SpendRow[],
   { currency, at }: { readonly currency: string; readonly at: number },
 ): Child {
-  const width = roomy ? 480 : 400;
-  const part = (name: string) => ({ id: `${name}-${at}`, rows, currency, width });
+  const part = (name: string) => ({ id: `${name}-${at}`, rows, currency, width: room.half });
   const oneTenant = choice.tenant !== null || status.tenant !== null;
   return [
     spendTotals({ rows, currency }),
     h(
       'div',
       { class: 'cards' },
-      spendOverTime({ ...part('time'), zone: status.zone, unit: 'day', starts, width: roomy ? 1040 : 600 }),
+      spendOverTime({ ...part('time'), zone: status.zone, unit: 'day', starts, width: room.whole }),
       spendBy(part('model'), { dimension: 'model', title: 'By model', head: 'Model' }),
       spendBy(part('line'), { dimension: 'business_line', title: 'By business line', head: 'Business line' }),
       spendBy(part('type'), { dimension: 'request_type', title: 'By request type', head: 'Request type' }),

@@ -11,6 +11,12 @@ export interface LiveTrail {
 /** Entries of a trail. */
 export const TRAIL = 30;
 
+/** How wide drawings may be, in pixels: in a card over the whole width, and in one of two. */
+export interface Room {
+  readonly whole: number;
+  readonly half: number;
+}
+
 /** What a view is made of. */
 export interface ViewModel {
   readonly choice: Choice;
@@ -21,6 +27,5 @@ export interface ViewModel {
   readonly now: number;
   /** Starts of the days that were chosen. */
   readonly starts: readonly number[];
-  /** Is there room for wide drawings? */
-  readonly roomy: boolean;
+  readonly room: Room;
 }

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { after, afterEach } from 'node:test';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { SetupError } from '../../scripts/cache.mjs';
 import { ensureChromium } from '../../scripts/chromium.mjs';
 
@@ -41,6 +41,11 @@ export const noBrowser: string | false = 'reason' in found ? found.reason : fals
 
 const folder = process.env['TOKENLAT_SCREENSHOTS'] ?? mkdtempSync(join(tmpdir(), 'tl-pictures-'));
 let running: Promise<Browser> | null = null;
+const contexts: BrowserContext[] = [];
+/** Pages that stay open would go on asking. */
+afterEach(async () => {
+  for (const context of contexts.splice(0)) await context.close();
+});
 after(async () => {
   await (await running)?.close();
 });
@@ -51,6 +56,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Ope
   running ??= chromium.launch({ executablePath: found.path, args: ARGS });
   const browser = await running;
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  contexts.push(context);
   const page = await context.newPage();
   page.setDefaultTimeout(8000);
   const seen: Seen = { troubles: [], requests: [] };

@@ -28,8 +28,15 @@ const PAGE = 'index.html';
 const DETOUR =
   '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>TokenLat</title><meta http-equiv="refresh" content="0; url=../ui"></html>\n';
 
-/** Reads all files of the dashboard. From source, types are stripped here; a built one has its scripts ready. */
+let known: readonly UiFile[] | null = null;
+
+/** All files of the dashboard, read once. From source, types are stripped here; a built one has its scripts ready. */
 export function readUi(): readonly UiFile[] {
+  known ??= readAll();
+  return known;
+}
+
+function readAll(): readonly UiFile[] {
   const names = readdirSync(ROOM, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'));
   const files = names
     .filter((name) => /\.\w+$/.test(name) && !NOT_SERVED.test(name))

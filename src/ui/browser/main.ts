@@ -30,7 +30,7 @@ const session: Session = {
   },
 };
 
-const viewOf = (hash: string): View => VIEWS.find((name) => `#${name}` === hash) ?? 'overview';
+const viewOf = (hash: string): View => VIEWS.find((name) => `#/${name}` === hash) ?? 'overview';
 const root = need('app');
 const said = need('said');
 
@@ -95,7 +95,8 @@ function need(id: string): Element {
 }
 
 addEventListener('hashchange', () => {
-  if (location.hash === '#content') return;
+  // The link that skips to the figures leads into the page, not to a view.
+  if (!location.hash.startsWith('#/')) return;
   app.choose({ view: viewOf(location.hash) });
   focusAfterDraw('title');
 });

@@ -4,11 +4,13 @@ export interface Scale {
   readonly ticks: readonly number[];
 }
 
+/** Less than any figure that is shown. */
+const LEAST = 1e-9;
 const ROUND = [1, 2, 2.5, 5, 10];
 
 /** A scale from 0 that holds `largest` in about `parts` round steps. What is no number, or not above 0, gives 0 to 1. */
 export function scaleFor(largest: number, parts = 4): Scale {
-  const top = Number.isFinite(largest) && largest > 0 ? largest : 0;
+  const top = Number.isFinite(largest) && largest > LEAST ? largest : 0;
   if (top === 0) return { max: 1, ticks: [0, 1] };
   const rough = top / parts;
   const power = 10 ** Math.floor(Math.log10(rough));

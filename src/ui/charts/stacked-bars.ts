@@ -25,7 +25,7 @@ const WIDEST = 56;
 /** Bars over time, one part a series. */
 export function stackedBars(options: StackedBarsOptions): UiElement {
   const { id, series, bars, axis, format, width = WIDTH } = options;
-  const totals = bars.map(({ values }) => values.reduce((sum, value) => sum + Math.max(0, value), 0));
+  const totals = bars.map(({ values }) => values.reduce((sum, value) => (value > 0 ? sum + value : sum), 0));
   const largest = Math.max(0, ...totals);
   if (largest <= 0) return emptyChart(options, HEIGHT / 2, 'Nothing in this time.');
   const scale = scaleFor(largest);

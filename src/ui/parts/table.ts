@@ -40,7 +40,7 @@ export function dataTable<R>({
   const none = h('tr', {}, h('td', { colspan: columns.length, class: 'none' }, empty));
   return h(
     'div',
-    { class: 'scroll', role: 'region', 'aria-label': caption, tabindex: 0 },
+    { class: 'scroll', role: 'group', 'aria-label': caption, tabindex: 0 },
     h(
       'table',
       {},

@@ -97,7 +97,7 @@ function sidebar({ choice, status }: ViewModel, { signOut }: Actions): UiElement
         'ul',
         {},
         VIEWS.map((name) =>
-          h('li', {}, h('a', { href: `#${name}`, 'aria-current': name === choice.view && 'page' }, TITLES[name])),
+          h('li', {}, h('a', { href: `#/${name}`, 'aria-current': name === choice.view && 'page' }, TITLES[name])),
         ),
       ),
     ),

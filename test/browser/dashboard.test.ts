@@ -90,6 +90,7 @@ test('a token that opens nothing is told in words, and the field is there again'
   const alert = page.getByRole('alert');
   await alert.getByText('This token does not open the admin API.').waitFor();
   await alert.getByText(/Sign in with another one/).waitFor();
+  assert.deepEqual(await accessibilityFaults(page), []);
   await picture('dashboard-wrong-token');
   const field = page.getByLabel('Admin token');
   assert.equal(await field.getAttribute('aria-invalid'), 'true');
@@ -170,6 +171,7 @@ test('when the server is gone the last figures stay, marked as old, and come ali
   await page.getByText(/^stale, from \d\d:\d\d:\d\d$/).waitFor();
   await page.getByText('gateway-1').waitFor();
   assert.match(await page.locator('#said').innerText(), /does not answer.*last answer/);
+  assert.deepEqual(await accessibilityFaults(page), []);
   await picture('dashboard-stale');
   await world.start();
   await page.locator('#trouble').getByText('The admin API does not answer.').waitFor({ state: 'detached' });
@@ -198,6 +200,7 @@ test('refusals are told in words: too many requests, no store, a fault, an expir
   await page.getByRole('button', { name: 'Refresh' }).click();
   await says(page, 'You are signed out. What you see is old.');
   await page.getByText('gateway-1').waitFor();
+  assert.deepEqual(await accessibilityFaults(page), []);
   await picture('dashboard-signed-out');
   world.asked.length = 0;
   await page.waitForTimeout(2500);

@@ -41,7 +41,7 @@ function canned(): Canned {
 
 Object.assign(EXTERNAL_PROCESSOR['Process'] ?? {}, { responseSerialize: record });
 const loaded = load(path);
-await startWorker({ loaded, index: 0, runDir, log: createLog({ level: 'error' }) });
+await startWorker({ loaded, index: 0, runDir, replica: 'bench', log: createLog({ level: 'error' }) });
 process.on('message', () => {
   process.send?.({ kind: 'canned', canned: canned() });
   parts = {};

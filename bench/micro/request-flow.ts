@@ -12,6 +12,7 @@ import { createGateway } from '../../src/app/gateway.ts';
 import { load } from '../../src/app/load.ts';
 import { HeaderList, type HeaderPair } from '../../src/core/http.ts';
 import { NO_PROTECTION } from '../../src/core/ports/budget-state.ts';
+import { createLiveFigures } from '../../src/control/live/live-figures.ts';
 import { systemClock } from '../../src/core/ports/clock.ts';
 import { NO_DIRECTORY } from '../../src/core/ports/directory-view.ts';
 import { createMemoryStores } from '../../src/store/memory/memory-stores.ts';
@@ -37,6 +38,7 @@ const gateway = createGateway({
   workers: 1,
   log: createLog({ level: snapshot.telemetry.logLevel, destination: join(dir, 'log') }),
   metrics: createMetrics({ labelValues: snapshot.telemetry.labelValues }),
+  figures: createLiveFigures({ clock: systemClock }),
   clock: systemClock,
   mayWatchBody: () => false,
   audit: silentAudit,

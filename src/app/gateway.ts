@@ -2,6 +2,7 @@ import type { Snapshot } from '../core/snapshot.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { ProtectionView } from '../core/ports/budget-state.ts';
 import type { DirectoryView } from '../core/ports/directory-view.ts';
+import type { LiveFigures } from '../core/ports/live.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import type { AttemptExchange, RequestExchangeFactory } from '../core/exchange.ts';
 import { parseRequestId } from '../core/ids.ts';
@@ -34,6 +35,7 @@ export interface GatewayOptions {
   readonly workers: number;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly figures: LiveFigures;
   readonly clock: Clock;
   readonly mayWatchBody: () => boolean;
   readonly audit: OpenedAudit;
@@ -58,7 +60,7 @@ export interface Gateway {
 /** Joins the six stations, in the order in which a request meets them, to the stores and the telemetry. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, stores, dialects, worker, workers, log, metrics, clock, mayWatchBody, audit } = options;
-  const { keys, directory, protection } = options;
+  const { keys, directory, protection, figures } = options;
   const client = createOpenAiClient();
   const live = new LiveRequests();
   const authenticate = createAuthenticate({ log, metrics, clock, keys, directory });
@@ -94,6 +96,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     live,
     worker,
     metrics,
+    figures,
     log,
     clock,
   };

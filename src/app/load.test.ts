@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { DIALECT_NAMES } from './dialects.ts';
-import { CONFIG_CHECKS, ConfigError, load } from './load.ts';
+import { ConfigError } from './config-error.ts';
+import { CONFIG_CHECKS, load } from './load.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'tl-load-'));
 after(() => rmSync(dir, { recursive: true }));

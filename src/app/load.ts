@@ -1,9 +1,10 @@
 import { resolve } from 'node:path';
 import { loadConfig } from '../config/load-config.ts';
 import { DEFAULT_SOCKET_DIR } from '../config/worker-address.ts';
-import { formatProblems, type Problem } from '../config/problem.ts';
+import type { Problem } from '../config/problem.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import { compileMatch } from '../stations/route/compile-match.ts';
+import { ConfigError } from './config-error.ts';
 import { chatTemplates, checkOptions, DIALECT_NAMES } from './dialects.ts';
 
 /** A configuration that is fit to run. */
@@ -13,17 +14,6 @@ export interface LoadedConfig {
   readonly warnings: readonly Problem[];
   /** Every file it was read from, with its text. */
   readonly files: ReadonlyMap<string, string | null>;
-}
-
-/** The configuration cannot run. `message` is a list of problems with their places, for people. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-  readonly problems: readonly Problem[];
-
-  constructor(problems: readonly Problem[], files: ReadonlyMap<string, string | null>) {
-    super(formatProblems(problems, (file) => files.get(file) ?? undefined));
-    this.problems = problems;
-  }
 }
 
 /** Says what is wrong with a CEL expression; `null` when nothing is. */

@@ -1,5 +1,6 @@
 import { createAdminServer, type AdminServer } from '../admin/admin-server.ts';
 import { createReadBudgets } from '../control/budgets/read-budgets.ts';
+import { createReadLive } from '../control/live/read-live.ts';
 import { HeaderList, type HeaderPair } from '../core/http.ts';
 import { systemClock } from '../core/ports/clock.ts';
 import type { Log } from '../core/ports/telemetry.ts';
@@ -29,6 +30,7 @@ export async function openAdmin(options: OpenAdminOptions): Promise<AdminServer 
   const { config, gateway, stores, operators, audit, log } = options;
   const { admin: listen } = config();
   if (listen === null) return null;
+  const live = createReadLive({ store: stores.live, clock: systemClock });
   const server = createAdminServer({
     listen,
     access: () => config().admin ?? listen,
@@ -45,9 +47,9 @@ export async function openAdmin(options: OpenAdminOptions): Promise<AdminServer 
     audit: { log: audit, reader: auditPages(config().audit, audit) },
     idempotency: stores.idempotency,
     config: () => configView(config()),
-    routing: () => routingView(config()),
+    routing: async () => routingView(config(), await live()),
     status: () => serverStatus(config(), audit),
-    live: async () => ({ at: Date.now(), replicas: [], rows: [] }),
+    live,
     budgetStandings: createReadBudgets({
       quota: stores.quota,
       state: stores.budgets,

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import type { Log } from '../core/ports/telemetry.ts';
 import { workerAddresses } from '../config/worker-address.ts';
@@ -7,7 +9,7 @@ import { sumMetrics } from '../telemetry/sum-metrics.ts';
 import type { LoadedConfig } from './load.ts';
 import { requireFreePort } from './require-free-port.ts';
 import { StartupError } from './startup-error.ts';
-import { startWorker, type Worker } from './worker.ts';
+import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 import { WorkerPool } from './worker-pool.ts';
 
 export interface ServeOptions {
@@ -38,7 +40,10 @@ export async function serve({ loaded, runDir, log, logFile }: ServeOptions): Pro
   for (const address of workerAddresses(server)) {
     if (address.kind === 'unix') mkdirSync(dirname(address.path), { recursive: true });
   }
-  const workers = server.workers === 1 ? await single(loaded, runDir, log) : await pool(loaded, runDir, log, logFile);
+  // Hosts may share their names, and a process its number with one of another container.
+  const replica = `${hostname()}-${randomBytes(3).toString('hex')}`;
+  const options = { loaded, runDir, log, replica };
+  const workers = server.workers === 1 ? await single(options) : await pool({ ...options, logFile });
   let draining = false;
   const ops = await createOpsServer({
     address: server.ops.address,
@@ -68,8 +73,8 @@ export async function serve({ loaded, runDir, log, logFile }: ServeOptions): Pro
   };
 }
 
-async function single(loaded: LoadedConfig, runDir: string, log: Log): Promise<Workers> {
-  const worker = await startWorker({ loaded, index: 0, runDir, log }).catch((cause: unknown) => {
+async function single(options: Omit<WorkerOptions, 'index'>): Promise<Workers> {
+  const worker = await startWorker({ ...options, index: 0 }).catch((cause: unknown) => {
     throw new StartupError(`the server did not start: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });
@@ -77,9 +82,13 @@ async function single(loaded: LoadedConfig, runDir: string, log: Log): Promise<W
   return { drain: (noticeMs) => worker.drain(noticeMs), reports: async () => [await worker.report()] };
 }
 
-async function pool(loaded: LoadedConfig, runDir: string, log: Log, logFile = ''): Promise<Workers> {
+async function pool({
+  loaded,
+  logFile = '',
+  ...options
+}: Omit<WorkerOptions, 'index'> & { readonly logFile?: string | undefined }): Promise<Workers> {
   const { workers: count, drainMs } = loaded.snapshot.server;
-  const workers = new WorkerPool({ path: loaded.path, count, runDir, log, drainMs, logFile });
+  const workers = new WorkerPool({ ...options, path: loaded.path, count, drainMs, logFile });
   await workers.start();
   return workers;
 }

@@ -4,11 +4,17 @@ import { openLog } from './open-log.ts';
 import { startWorker, type Worker } from './worker.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
-/** Entry of a worker process: `worker-main CONFIG INDEX RUNDIR [LOGFILE]`, with a channel to the primary. */
-async function main([path = '', index = '', runDir = '', logFile = '']: readonly string[]): Promise<void> {
+/** Entry of a worker process: `worker-main CONFIG INDEX RUNDIR [LOGFILE [REPLICA]]`, with a channel to the primary. */
+async function main([
+  path = '',
+  index = '',
+  runDir = '',
+  logFile = '',
+  replica = '',
+]: readonly string[]): Promise<void> {
   const loaded = load(path);
   const log = openLog(loaded.snapshot, { file: logFile, worker: Number(index) });
-  const worker = await startWorker({ loaded, index: Number(index), runDir, log });
+  const worker = await startWorker({ loaded, index: Number(index), runDir, replica, log });
   const leave = once(worker);
   guardProcess(log, leave);
   // The primary is gone, perhaps while we started: nobody would restart or drain us.

@@ -33,6 +33,7 @@ function poolOf(count: number, config = path) {
       count,
       drainMs: 1000,
       runDir: dir,
+      replica: 'here',
       log,
       logFile: join(dir, 'workers.log'),
       watchMs: 500,

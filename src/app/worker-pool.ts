@@ -8,6 +8,8 @@ export interface WorkerPoolOptions {
   readonly path: string;
   readonly count: number;
   readonly runDir: string;
+  /** Names this server among all replicas. */
+  readonly replica: string;
   readonly log: Log;
   /** How long a drain of a worker may take; one that is not gone soon after is killed. */
   readonly drainMs: number;
@@ -118,9 +120,9 @@ export class WorkerPool {
   }
 
   #fork(index: number, patience: number): Promise<void> {
-    const { path, runDir, log, logFile } = this.#options;
+    const { path, runDir, replica, log, logFile } = this.#options;
     const entry = import.meta.url.replace(/worker-pool\.(ts|js)$/, 'worker-main.$1');
-    const child = fork(fileURLToPath(entry), [path, String(index), runDir, logFile], {
+    const child = fork(fileURLToPath(entry), [path, String(index), runDir, logFile, replica], {
       execArgv: [...process.execArgv, YOUNG_SPACE],
     });
     this.#children.set(index, child);

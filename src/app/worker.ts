@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../core/ports/telemetry.ts';
+import { createLiveFigures } from '../control/live/live-figures.ts';
+import { publishLive } from '../control/live/publish-live.ts';
 import { systemClock } from '../core/ports/clock.ts';
 import { createExtProcServer } from '../extproc/server.ts';
 import type { Stores } from '../store/stores.ts';
@@ -25,6 +27,8 @@ export interface WorkerOptions {
   readonly index: number;
   /** Where workers keep the sockets on which they find each other. */
   readonly runDir: string;
+  /** Names the server that it belongs to among all replicas. */
+  readonly replica: string;
   readonly log: Log;
 }
 
@@ -65,11 +69,12 @@ interface Parts {
 }
 
 async function assemble(
-  { loaded, index, runDir, log }: WorkerOptions,
+  { loaded, index, runDir, replica, log }: WorkerOptions,
   { metrics, stores, audit }: Parts,
 ): Promise<Worker> {
   const { server: settings } = loaded.snapshot;
   const config = createLiveConfig(loaded, log, metrics);
+  const figures = createLiveFigures({ clock: systemClock });
   const operators = followOperators({ config: config.current, stores, log, metrics });
   const gateway = createGateway({
     config: config.current,
@@ -82,6 +87,7 @@ async function assemble(
     workers: settings.workers,
     log,
     metrics,
+    figures,
     clock: systemClock,
     mayWatchBody: bodyWatch(systemClock),
     audit,
@@ -115,20 +121,18 @@ async function assemble(
   await neighbours.start();
   const admin =
     index === 0 ? await openAdmin({ config: config.current, gateway, stores, operators, audit, log }) : null;
+  const running = (): number => gateway.live.size;
+  const told = publishLive({ figures, store: stores.live, replica, worker: index, running, clock: systemClock });
   config.follow(gateway.prefetch);
   const stopSweeper = startSweeper(stores.quota, log, metrics);
 
   return {
-    async report() {
-      return {
-        worker: index,
-        ready: stores.state() === 'up' || config.current().routes.some((route) => route.onStoreError === 'allow'),
-        reasons: await reasonsOf({ stores, audit, config }),
-        generation: config.current().generation,
-        requests: gateway.live.size,
-        metrics: await metrics.registry.getMetricsAsJSON(),
-      };
-    },
+    report: async () => ({
+      worker: index,
+      requests: gateway.live.size,
+      metrics: await metrics.registry.getMetricsAsJSON(),
+      ...(await conditionOf({ stores, audit, config })),
+    }),
     async drain(noticeMs) {
       config.close();
       stopSweeper();
@@ -137,6 +141,7 @@ async function assemble(
       gateway.live.endAll();
       await Promise.race([gateway.live.finished(), sleep(FLUSH_MS, undefined, { ref: false })]);
       await stores.flush(FLUSH_MS);
+      await told.close();
       await neighbours.close();
       await operators.close();
       await audit.close();
@@ -146,18 +151,23 @@ async function assemble(
   };
 }
 
-/** What an operator should know. */
-async function reasonsOf({
+/** May it take requests, by which configuration, and what should an operator know? */
+async function conditionOf({
   stores,
   audit,
   config,
-}: Pick<Parts, 'stores' | 'audit'> & { readonly config: LiveConfig }): Promise<readonly string[]> {
+}: Pick<Parts, 'stores' | 'audit'> & { readonly config: LiveConfig }): Promise<
+  Pick<WorkerReport, 'ready' | 'reasons' | 'generation'>
+> {
   const durability = await stores.durability().catch(() => null);
   const problem = config.problem();
-  return [
+  const { routes, generation } = config.current();
+  const reasons = [
     ...(stores.state() === 'down' ? ['store: down'] : []),
     ...(durability === null ? [] : durability.warnings.map((warning) => `store: ${warning}`)),
     ...(problem === null ? [] : [`config: ${problem}`]),
     ...(audit.state() === 'failing' ? ['audit: cannot be written'] : []),
   ];
+  const ready = stores.state() === 'up' || routes.some((route) => route.onStoreError === 'allow');
+  return { ready, reasons, generation };
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { load } from '../app/load.ts';
 import type { Admin } from '../core/snapshot.ts';
-import { createAdminClient, type AdminClient } from './admin-client.ts';
+import { isZone } from '../lib/calendar/calendar-period.ts';
+import { createAdminClient, pathOf, type AdminClient } from './admin-client.ts';
 import type { Format } from './output.ts';
 import type { Terminal } from './terminal.ts';
 import { UserError } from './user-error.ts';
@@ -14,8 +14,8 @@ export interface AdminFlags extends FormatFlags {
   readonly admin?: string;
   readonly tokenFile?: string;
   readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
+  readonly clientCert?: string;
+  readonly clientKey?: string;
 }
 
 interface FormatFlags {
@@ -35,15 +35,19 @@ export function adminCommand(name: string, description: string): Command {
       .option('--token-file <file>', `file with the admin token; default: the token in ${TOKEN_VARIABLE}`)
       .option('-c, --config <file>', 'configuration that names the address', 'tokenlat.yaml')
       .option('--ca <file>', 'PEM file: who signed the certificate of the API; default: the authorities of Node')
-      .option('--cert <file>', 'PEM file: certificate to show')
-      .option('--key <file>', 'PEM file: private key of that certificate'),
+      .option('--client-cert <file>', 'PEM file: certificate to show')
+      .option('--client-key <file>', 'PEM file: private key of that certificate'),
   );
+}
+
+/** `--watch`. */
+export function watchOption(command: Command): Command {
+  return command.option('--watch', 'again each second, until Ctrl-C');
 }
 
 /** `--zone`, for `ledgerZone`. */
 export function zoneOption(command: Command): Command {
-  const text = "zone of the ledger's days; default: the configuration's where that names the address, else UTC";
-  return command.option('--zone <name>', text, parseZone);
+  return command.option('--zone <name>', "zone of the days; default: the ledger's, as the API tells it", parseZone);
 }
 
 /** `--json` and `--csv`. */
@@ -58,20 +62,23 @@ export function formatOf({ json = false, csv = false }: FormatFlags): Format {
 }
 
 /** Finds address and token. Throws `ConfigError`, `UserError`. */
-export function openAdmin(flags: AdminFlags, { env }: Pick<Terminal, 'env'>): AdminClient {
-  const url = givenUrl(flags, env) ?? urlOf(flags.config);
+export async function openAdmin(flags: AdminFlags, { env }: Pick<Terminal, 'env'>): Promise<AdminClient> {
+  const url = givenUrl(flags, env) ?? (await urlOf(flags.config));
   const tls = {
     ...(flags.ca === undefined ? {} : { ca: read(flags.ca) }),
-    ...(flags.cert === undefined ? {} : { cert: read(flags.cert) }),
-    ...(flags.key === undefined ? {} : { key: read(flags.key) }),
+    ...(flags.clientCert === undefined ? {} : { cert: read(flags.clientCert) }),
+    ...(flags.clientKey === undefined ? {} : { key: read(flags.clientKey) }),
   };
   return createAdminClient({ url, token: tokenOf(flags.tokenFile, env), tls });
 }
 
-/** The zone of the ledger's days: `--zone`, or the configuration's where that names the address as well, or UTC. */
-export function ledgerZone(flags: AdminFlags & { readonly zone?: string }, { env }: Pick<Terminal, 'env'>): string {
-  if (flags.zone !== undefined) return flags.zone;
-  return givenUrl(flags, env) === undefined ? load(flags.config).snapshot.ledger.zone : 'UTC';
+/** The zone of the ledger's days: `--zone`, or what the API says. */
+export async function ledgerZone(client: AdminClient, { zone }: { readonly zone?: string }): Promise<string> {
+  if (zone !== undefined) return zone;
+  const { body } = await client.get(pathOf('status'));
+  const told = body['zone'];
+  if (typeof told === 'string' && isZone(told)) return told;
+  throw new UserError("the admin API does not tell the ledger's zone: name it with --zone");
 }
 
 /** Collects an option that may be given several times. */
@@ -100,7 +107,9 @@ function givenUrl({ admin }: AdminFlags, env: Terminal['env']): string | undefin
   return admin ?? (env[URL_VARIABLE] || undefined);
 }
 
-function urlOf(config: string): string {
+async function urlOf(config: string): Promise<string> {
+  // Reading a configuration takes longer than all the rest.
+  const { load } = await import('../app/load.ts');
   const { admin } = load(config).snapshot;
   if (admin === null)
     throw new UserError(`${config} has no admin section: name the address with --admin or ${URL_VARIABLE}`);

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { Argument, Command, Option } from 'commander';
 import { completionCommand } from './commands/completion.ts';
 import { completionScript } from './completion-script.ts';
+import { createProgram } from './program.ts';
 import { runCommand } from './cli-kit.test.ts';
 
 function tree(): Command {
@@ -51,6 +52,25 @@ test('zsh gets descriptions that stay text', () => {
   assert.ok(script.includes(`'keys:clients'\\'' keys'`));
   assert.ok(script.includes(`'--tier:it: $(touch x)'`));
   assert.ok(script.includes(`'tokenlat keys create --tier') compadd -- 'core' 'economy'; return ;;`));
+});
+
+test('every command of the program and its options are offered, though none was loaded', () => {
+  const script = completionScript(createProgram(), 'bash');
+  const places = new Map(
+    [...script.matchAll(/^ {4}'([^']+)'\) plain='([^']*)'; dashed='([^']*)' ;;$/gm)].map(
+      ([, at = '', plain, dashed]) => [at, { plain: (plain ?? '').split(' '), dashed: (dashed ?? '').split(' ') }],
+    ),
+  );
+  const offers = (at: string, kind: 'plain' | 'dashed', ...words: readonly string[]): void => {
+    for (const word of words) assert.ok(places.get(at)?.[kind].includes(word), `${at} ${word}`);
+  };
+  offers('tokenlat', 'plain', 'up', 'serve', 'live', 'audit', 'quota', 'completion');
+  offers('tokenlat audit', 'plain', 'verify', 'export', 'show', 'list');
+  offers('tokenlat audit list', 'dashed', '--kind', '--from', '--to', '--number', '-n');
+  offers('tokenlat quota show', 'dashed', '--line', '--key', '--subject', '--model', '--watch');
+  for (const at of ['live', 'top', 'cost report', 'budget list'])
+    offers(`tokenlat ${at}`, 'dashed', '--watch', '--csv');
+  assert.match(script, /'tokenlat audit list --kind'\) COMPREPLY=\(\$\(compgen -W 'request admin system'/);
 });
 
 test('the command prints the script of the tree that it stands in', async () => {

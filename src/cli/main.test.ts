@@ -10,7 +10,7 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { decodeJwt } from 'jose';
-import { ConfigError } from '../app/load.ts';
+import { ConfigError } from '../app/config-error.ts';
 import { StartupError } from '../app/startup-error.ts';
 import { budgetCommand } from './commands/budget.ts';
 import { completionCommand } from './commands/completion.ts';
@@ -20,6 +20,7 @@ import { doctorCommand } from './commands/doctor.ts';
 import { envoyCommand } from './commands/envoy.ts';
 import { keysCommand } from './commands/keys.ts';
 import { linesCommand } from './commands/lines.ts';
+import { liveCommand } from './commands/live.ts';
 import { quotaCommand } from './commands/quota.ts';
 import { serveCommand } from './commands/serve.ts';
 import { tenantsCommand } from './commands/tenants.ts';
@@ -45,6 +46,7 @@ const COMMANDS = [
   budgetCommand,
   costCommand,
   topCommand,
+  liveCommand,
   completionOfNone,
 ].map((make) => make());
 

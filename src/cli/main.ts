@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
-import { ConfigError } from '../app/load.ts';
+import { ConfigError } from '../app/config-error.ts';
 import { StartupError } from '../app/startup-error.ts';
 import { ApiError } from './api-error.ts';
 import { createProgram } from './program.ts';

@@ -90,9 +90,15 @@ function csvCell(value: Cell): string {
 
 const BAR = 20;
 
-/** `[########............]  40 %`; what is over is full. */
+/** `[########............]  40 %`; what is over is full, and of nothing everything is used. */
 export function bar(used: number, limit: number): string {
   const share = limit > 0 ? used / limit : 1;
+  return `${gauge(used, limit)} ${String(Math.floor(share * 100)).padStart(3)} %`;
+}
+
+/** The same without the number. */
+export function gauge(part: number, whole: number): string {
+  const share = whole > 0 ? part / whole : 1;
   const full = Math.min(BAR, Math.max(0, Math.floor(share * BAR)));
-  return `[${'#'.repeat(full)}${'.'.repeat(BAR - full)}] ${String(Math.floor(share * 100)).padStart(3)} %`;
+  return `[${'#'.repeat(full)}${'.'.repeat(BAR - full)}]`;
 }

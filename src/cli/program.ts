@@ -8,6 +8,7 @@ import { doctorCommand } from './commands/doctor.ts';
 import { envoyCommand } from './commands/envoy.ts';
 import { keysCommand } from './commands/keys.ts';
 import { linesCommand } from './commands/lines.ts';
+import { liveCommand } from './commands/live.ts';
 import { quotaCommand } from './commands/quota.ts';
 import { serveCommand } from './commands/serve.ts';
 import { tenantsCommand } from './commands/tenants.ts';
@@ -41,6 +42,7 @@ export function createProgram(): Command {
     budgetCommand(),
     costCommand(),
     topCommand(),
+    liveCommand(),
     completionCommand(program),
   ]) {
     program.addCommand(command);

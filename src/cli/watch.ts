@@ -7,6 +7,16 @@ const EVERY_MS = 1000;
 /** Home, and clear from there on. */
 const REDRAW = '\u001b[H\u001b[J';
 
+/** Shows what `draw` gives: once, or with `--watch` again each second. */
+export async function show(
+  terminal: Pick<Terminal, 'out' | 'screen' | 'stopped'>,
+  flags: { readonly watch?: boolean },
+  draw: () => Promise<string>,
+): Promise<void> {
+  if (flags.watch === true) await watch(terminal, draw);
+  else terminal.out(await draw());
+}
+
 /**
  * Draws again each second, over the same place of a screen or below where there is none, until the terminal is stopped. What
  * passes by itself (the API is away, or busy) is shown instead; the rest is thrown.

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { openReading } from '../app/open-reading.ts';
+import type { openReading } from '../app/open-reading.ts';
 import { StoreUnavailable } from '../core/ports/quota-store.ts';
 import { UserError } from './user-error.ts';
 
@@ -24,7 +24,8 @@ export function booksOptions(command: Command): Command {
 
 /** Opens the ledger for `work` and closes it. Throws `ConfigError`, `StartupError`, and `UserError` when Redis is gone. */
 export async function withBooks<T>({ config, state }: BooksFlags, work: (books: Books) => Promise<T>): Promise<T> {
-  const books = await openReading(config, state);
+  const opened = await import('../app/open-reading.ts');
+  const books = await opened.openReading(config, state);
   try {
     return await work(books);
   } catch (error) {

@@ -9,7 +9,7 @@ const COMPLETE: ClosingHow = { kind: 'complete' };
 
 function open() {
   const { options, clock } = bench();
-  const log = new AttemptLog(contextOf({ startedAt: 1000 }), options.clock);
+  const log = new AttemptLog(contextOf({ startedAt: 1000 }), options.clock, options.figures);
   const start = (backend: string) => log.start(attemptOf(deploymentOf(backend), log.count + 1));
   return { log, start, clock };
 }

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../core/context.ts';
 import type { LedgerEvent } from '../core/ledger-event.ts';
 import type { Clock } from '../core/ports/clock.ts';
+import type { LiveFigures, LiveTry } from '../core/ports/live.ts';
 import type { Attempt } from '../core/station.ts';
 import type { AttemptRecord } from '../core/trail.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
@@ -10,6 +11,8 @@ import type { GrowingContext } from './walk.ts';
 
 interface Entry {
   readonly attempt: Attempt;
+  /** Whoever counts what runs now; null once it was told of the end. */
+  live: LiveTry | null;
   readonly startedMs: number;
   status: number | null;
   firstByteMs: number | null;
@@ -21,14 +24,16 @@ interface Entry {
 export class AttemptLog {
   readonly #ctx: GrowingContext;
   readonly #clock: Clock;
+  readonly #live: LiveFigures;
   readonly #entries: Entry[] = [];
   #firstTokenMs: number | null = null;
   /** The client's answer has begun. */
   begun = false;
 
-  constructor(ctx: GrowingContext, clock: Clock) {
+  constructor(ctx: GrowingContext, clock: Clock, live: LiveFigures) {
     this.#ctx = ctx;
     this.#clock = clock;
+    this.#live = live;
   }
 
   /** Tries that Envoy has made, as far as it told. */
@@ -54,8 +59,10 @@ export class AttemptLog {
   }
 
   start(attempt: Attempt): void {
+    this.#leave({ served: false, failed: true }, 0);
     this.#entries.push({
       attempt,
+      live: this.#live.begin(this.#ctx.decision?.route.id ?? '', attempt.candidate.deployment),
       startedMs: this.#elapsed(),
       status: null,
       firstByteMs: null,
@@ -117,6 +124,21 @@ export class AttemptLog {
     }));
   }
 
+  /** The request is over: its last try runs no more. `usage`: of what was served. Again: nothing. */
+  leave(how: ClosingHow, usage: Usage): void {
+    this.#leave({ served: how.kind === 'complete', failed: isBlamed(how) }, usage.prompt + usage.completion);
+  }
+
+  #leave(outcome: { readonly served: boolean; readonly failed: boolean }, tokens: number): void {
+    const entry = this.#entries.at(-1);
+    if (entry === undefined || entry.live === null) return;
+    const { live, startedMs } = entry;
+    entry.live = null;
+    const first = this.#ctx.request?.stream === true ? this.#firstTokenMs : null;
+    const firstTokenMs = first === null ? null : first - startedMs;
+    live.end({ ...outcome, ms: this.#elapsed() - startedMs, firstTokenMs, tokens });
+  }
+
   #givenUp(index: number): AttemptRecord['outcome'] {
     const backend = (at: number) => this.#entries[at]?.attempt.candidate.deployment.backend.name;
     return backend(index) === backend(index + 1) ? 'tried_again' : 'failed_over';
@@ -129,6 +151,12 @@ export class AttemptLog {
 
 function failureOf(entry: Entry): string {
   return entry.status === null ? 'given up by the proxy before we saw an answer' : `status ${entry.status}`;
+}
+
+/** Is the deployment to blame? Not for what it refused with reason, nor for clients that leave. */
+function isBlamed(how: ClosingHow): boolean {
+  if (how.kind === 'cut') return how.by === 'upstream' || how.by === 'deadline';
+  return how.kind === 'failed' && how.error.source === 'model_service' && how.error.code !== 'upstream_rejected';
 }
 
 function outcomeOf(how: ClosingHow): AttemptRecord['outcome'] {

@@ -188,3 +188,71 @@ test('the tally is of the answer as it stands, and nothing before a try', () => 
   closing.meter(7).add(facts({ usage: usageOf(10, 5) }));
   assert.deepEqual(closing.tally(), { usage: usageOf(10, 5), cost: 20, currency: 'EUR' });
 });
+
+test('whoever counts what runs hears of each try once: given up, served, refused with reason, left', async () => {
+  const { start, end, closing, clock, tries } = open();
+  start('a');
+  clock.at = 1010;
+  start('b');
+  clock.at = 1030;
+  closing.attempts.firstToken();
+  closing.meter(7).add(facts({ content: true, outputChars: 4, usage: usageOf(10, 5) }));
+  clock.at = 1100;
+  await end({ kind: 'complete' });
+  await end({ kind: 'complete' });
+  assert.deepEqual(tries, [
+    { where: 'r m@a', ends: [{ served: false, failed: true, ms: 10, firstTokenMs: null, tokens: 0 }] },
+    { where: 'r m@b', ends: [{ served: true, failed: false, ms: 90, firstTokenMs: 20, tokens: 15 }] },
+  ]);
+  const blamed: readonly (readonly [ClosingHow, boolean])[] = [
+    [{ kind: 'failed', error: new GatewayError('upstream_overloaded', 'x') }, true],
+    [{ kind: 'failed', error: new GatewayError('upstream_timeout', 'x') }, true],
+    [{ kind: 'failed', error: new GatewayError('upstream_rejected', 'x') }, false],
+    [{ kind: 'failed', error: new GatewayError('internal_error', 'x') }, false],
+    [{ kind: 'cut', by: 'upstream' }, true],
+    [{ kind: 'cut', by: 'deadline' }, true],
+    [{ kind: 'cut', by: 'client' }, false],
+    [{ kind: 'cut', by: 'shutdown' }, false],
+  ];
+  for (const [how, failed] of blamed) {
+    const made = open();
+    made.start();
+    await made.end(how);
+    assert.deepEqual(
+      made.tries[0]?.ends.map((each) => [each.served, each.failed]),
+      [[false, failed]],
+      JSON.stringify(how),
+    );
+  }
+});
+
+test('a request without a try, and one that cannot be summed up, leave nothing running', async () => {
+  const none = open();
+  await none.end({ kind: 'answered', status: 200 });
+  assert.deepEqual(none.tries, []);
+  const broken = open({
+    request: null,
+    decision: {
+      route: { id: 'r' },
+      get candidates() {
+        throw new Error('broken');
+      },
+    },
+  });
+  broken.start();
+  Object.defineProperty(broken.closing.attempts, 'thrownAway', {
+    value: () => {
+      throw new Error('broken');
+    },
+  });
+  await broken.end({ kind: 'complete' });
+  assert.equal(broken.tries[0]?.ends.length, 1);
+});
+
+test('an answer that is no stream tells of no first token', async () => {
+  const { start, end, closing, tries } = open({ request: { stream: false, promptTokens: 1 } });
+  start();
+  closing.attempts.firstToken();
+  await end({ kind: 'complete' });
+  assert.equal(tries[0]?.ends[0]?.firstTokenMs, null);
+});

@@ -25,7 +25,7 @@ export class Closing {
   constructor(options: FlowOptions, ctx: GrowingContext) {
     this.#options = options;
     this.#ctx = ctx;
-    this.attempts = new AttemptLog(ctx, options.clock);
+    this.attempts = new AttemptLog(ctx, options.clock, options.figures);
   }
 
   /** The try that is under way or served. */
@@ -59,6 +59,7 @@ export class Closing {
     this.#ended = true;
     const { live, log, metrics, stations } = this.#options;
     const ending = this.#soundEnding(how);
+    this.attempts.leave(how, ending.usage);
     const finishing = walkFinish(stations, this.#ctx, ending, (station, reason) => {
       metrics.anomaly('finish_failed');
       log.error('a station could not finish a request', {

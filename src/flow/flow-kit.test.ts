@@ -8,6 +8,7 @@ import type { RequestPort, RequestReply, ResponseReply } from '../core/exchange.
 import { HeaderList, type HeaderPair, type LocalResponse, type RequestHead, type ResponseHead } from '../core/http.ts';
 import { newRequestId, operationOf } from '../core/ids.ts';
 import { type MicroUnits, microUnits } from '../core/money.ts';
+import type { LiveTry } from '../core/ports/live.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import type { Backend, Deployment, Snapshot } from '../core/snapshot.ts';
 import type { Attempt } from '../core/station.ts';
@@ -260,6 +261,19 @@ export interface Bench {
   /** Streams open by the metrics. */
   readonly streams: { request: number; attempt: number };
   readonly clock: { at: number };
+  /** What whoever counts what runs was told. */
+  readonly tries: readonly LiveRecord[];
+}
+
+export interface LiveRecord {
+  readonly where: string;
+  readonly ends: Parameters<LiveTry['end']>[0][];
+}
+
+function beginOf(tries: LiveRecord[], where: string): LiveTry {
+  const record: LiveRecord = { where, ends: [] };
+  tries.push(record);
+  return { end: (outcome) => void record.ends.push(outcome) };
 }
 
 export interface BenchOptions {
@@ -289,6 +303,7 @@ export function bench({
   const logged: string[] = [];
   const streams = { request: 0, attempt: 0 };
   const clock = { at: 1000 };
+  const tries: LiveRecord[] = [];
   const snapshot = configOf(config);
   const does: Behaviour = { ...GIVES, 'route.run': () => ({ decision: decisionOf(deployments) }), ...behave };
   const adapt = createAdapt({ dialects: new Map([['fake', backendDialect]]) });
@@ -333,6 +348,7 @@ export function bench({
     logged,
     streams,
     clock,
+    tries,
     options: {
       stations,
       adapt,
@@ -347,6 +363,7 @@ export function bench({
       live: new LiveRequests(),
       worker: 0,
       metrics,
+      figures: { begin: (route, { id }) => beginOf(tries, `${route} ${id}`) },
       log,
       clock: { now: () => clock.at, time: () => 1_700_000_000_000 + clock.at },
     },

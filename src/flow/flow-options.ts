@@ -4,6 +4,7 @@ import type { GatewayError } from '../core/error.ts';
 import type { HeaderPair, LocalResponse, RequestHead } from '../core/http.ts';
 import type { LimitState } from '../core/limit.ts';
 import type { Clock } from '../core/ports/clock.ts';
+import type { LiveFigures } from '../core/ports/live.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Adapt } from '../stations/adapt/adapt.ts';
@@ -38,6 +39,8 @@ export interface FlowOptions {
   readonly live: LiveRequests;
   readonly worker: number;
   readonly metrics: Metrics;
+  /** Counts what runs now. */
+  readonly figures: LiveFigures;
   readonly log: Log;
   readonly clock: Clock;
 }

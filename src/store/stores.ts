@@ -2,6 +2,7 @@ import type { BudgetStateStore } from '../core/ports/budget-state.ts';
 import type { DirectoryStore } from '../core/ports/directory-store.ts';
 import type { IdempotencyStore } from '../core/ports/idempotency-store.ts';
 import type { LeaderLease } from '../core/ports/leader.ts';
+import type { LiveStore } from '../core/ports/live.ts';
 import type { LedgerReader, QuotaStore } from '../core/ports/quota-store.ts';
 import type { SpendReader } from '../core/ports/spend-reader.ts';
 import type { TraceStore } from '../core/ports/trace-store.ts';
@@ -27,6 +28,8 @@ export interface Stores {
   readonly spend: SpendReader;
   /** What budgets have come to. */
   readonly budgets: BudgetStateStore;
+  /** What every worker does now. */
+  readonly live: LiveStore;
   /** Answers of writes, for their repetitions. */
   readonly idempotency: IdempotencyStore;
   /** Which of all replicas leads. */

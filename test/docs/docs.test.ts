@@ -8,7 +8,8 @@ import { Command } from 'commander';
 import { Registry } from 'prom-client';
 import { generatedPages } from '../../scripts/docs/generated-pages.ts';
 import { ROOT } from '../../scripts/cache.mjs';
-import { ConfigError, load } from '../../src/app/load.ts';
+import { ConfigError } from '../../src/app/config-error.ts';
+import { load } from '../../src/app/load.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { EXAMPLE_ENV } from '../render/generated.ts';
@@ -78,6 +79,17 @@ function findCommand(words: readonly string[]): Command | null {
   }
   return found ?? new Command();
 }
+
+test('operations.md says how every command exits, and of no other', () => {
+  const leaves = (command: Command, above: readonly string[]): readonly string[] => {
+    const path = [...above, command.name()];
+    return command.commands.length === 0 ? [path.join(' ')] : command.commands.flatMap((child) => leaves(child, path));
+  };
+  const [, section = ''] = read('docs/operations.md').split('| command | exits with |');
+  const rows = (section.split('\n\n')[0] ?? '').split('\n').map((line) => line.split('|')[1] ?? '');
+  const told = rows.flatMap((cell) => [...cell.matchAll(/`([a-z ]+)`/g)].map(([, name = '']) => name));
+  assert.deepEqual(told.toSorted(), COMMANDS.flatMap((command) => leaves(command, [])).toSorted());
+});
 
 test('every npm script that the pages name is one that there is', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };

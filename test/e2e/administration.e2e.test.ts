@@ -183,3 +183,106 @@ test('configuration, routing and documentation are read without a secret in them
   }
   assert.equal((await admin('GET', '/admin/config', undefined, { token: 'wrong-token' })).status, 401);
 });
+
+interface Row {
+  readonly [key: string]: unknown;
+}
+const rowsOf = (said: Said): readonly Row[] => said.json['data'] as readonly Row[];
+
+test('what runs now, of all workers, without the name of any tenant', async () => {
+  const { secret } = await makeKey({ name: 'live', tenant: 'lively', models: ['*'] });
+  const send = chatClient(gateway, secret);
+  for (let at = 0; at < 12; at += 1) assert.equal((await send(question('other'))).status, 200);
+  upstream.respondWith(() => ({ status: 500, body: '{"error":{"message":"no"}}' }));
+  await send(question('other'));
+  const seen = async (): Promise<Row | undefined> =>
+    rowsOf(await admin('GET', '/admin/live')).find((row) => row['deployment'] === 'other@a');
+  assert.ok(await waitUntil(async () => Number((await seen())?.['requests_per_minute']) >= 13, { timeoutMs: 10_000 }));
+  const live = await admin('GET', '/admin/live');
+  const replicas = live.json['replicas'] as readonly Row[];
+  assert.deepEqual([replicas.length, replicas[0]?.['workers'], replicas[0]?.['running']], [1, 2, 0]);
+  const row = await seen();
+  assert.deepEqual([row?.['model'], row?.['backend'], row?.['running']], ['other', 'a', 0]);
+  assert.ok(Number(row?.['errors_per_minute']) >= 1 && Number(row?.['tokens_per_minute']) > 0, live.text);
+  assert.ok(Number(row?.['latency_ms_p50']) > 0 && row?.['first_token_ms_p50'] === null, live.text);
+  assert.ok(!live.text.includes('lively'));
+  const routes = await admin('GET', '/admin/routes');
+  const models = routes.json['models'] as readonly { name: string; deployments: readonly Row[] }[];
+  const [deployment] = models.find(({ name }) => name === 'other')?.deployments ?? [];
+  assert.deepEqual([deployment?.['state'], deployment?.['running']], ['healthy', 0], routes.text);
+  const status = await admin('GET', '/admin/status');
+  const { currency, zone, role, tenant, audit, sink } = status.json;
+  assert.deepEqual([currency, zone, role, tenant, audit, sink], ['USD', 'UTC', 'admin', null, { state: 'ok' }, null]);
+});
+
+test('a budget tells what was spent of it, as the ledger has it', async () => {
+  const made = await admin('POST', '/admin/budgets', { tenant: 'counted', period: 'month', amount_micros: 1_000_000 });
+  assert.equal(made.status, 201, made.text);
+  const { secret } = await makeKey({ name: 'c', tenant: 'counted', models: ['*'] });
+  const send = chatClient(gateway, secret);
+  const state = async (): Promise<Row> =>
+    (await admin('GET', `/admin/budgets/${String(made.json['id'])}`)).json['state'] as Row;
+  assert.ok(
+    await waitUntil(
+      async () => {
+        assert.equal((await send(question('chat'))).status, 200);
+        return Number((await state())['spent_micros']) > 0;
+      },
+      { timeoutMs: 10_000 },
+    ),
+    'both workers come to count for it',
+  );
+  const before = Number((await state())['spent_micros']);
+  const events = await gateway.ledger('counted', 1);
+  const cost = events.reduce((sum, event) => sum + event.cost, 0) / events.length;
+  assert.equal((await send(question('chat'))).status, 200);
+  const counted = async (): Promise<boolean> => Number((await state())['spent_micros']) === before + cost;
+  assert.ok(await waitUntil(counted, { timeoutMs: 10_000 }));
+  const { forecast_micros: forecast, percent, protected: on, from, to } = await state();
+  assert.ok(Number(forecast) >= before + cost);
+  assert.deepEqual([percent, on], [Math.floor(((before + cost) * 1000) / 1_000_000) / 10, false]);
+  assert.ok(Date.parse(String(from)) <= Date.now() && Date.now() < Date.parse(String(to)));
+  const listed = rowsOf(await admin('GET', '/admin/budgets?tenant=thrifty'));
+  const used = listed[0]?.['state'] as Row | undefined;
+  assert.ok(Number(used?.['percent']) >= 100 && used?.['protected'] === true && used['exhausted_at'] !== null);
+});
+
+test('limits of all levels are read at once, and narrowed by name', async () => {
+  const day = (limit: number, model: string | null = null) => ({
+    unit: 'requests',
+    window: { kind: 'calendar', unit: 'day' },
+    limit,
+    model,
+  });
+  const tenant = { name: 'levels', limits: [day(100), day(90, 'chat')], subject_limits: [day(80)] };
+  assert.equal((await admin('POST', '/admin/tenants', tenant)).status, 201);
+  for (const [name, limit] of [
+    ['l1', 70],
+    ['l2', 60],
+  ] as const) {
+    const made = await admin('POST', '/admin/tenants/levels/lines', { name, limits: [day(limit)] });
+    assert.equal(made.status, 201, made.text);
+  }
+  const fields = { name: 'k', tenant: 'levels', subject: 'ann', business_line: 'l1', models: ['*'], limits: [day(50)] };
+  const { id, secret } = await makeKey(fields);
+  const left = async (query: string): Promise<readonly unknown[]> =>
+    rowsOf(await admin('GET', `/admin/quotas?tenant=levels${query}`)).map((row) => [row['scope'], row['remaining']]);
+  const all = [
+    ['tenant', 100],
+    ['line:l1', 70],
+    ['line:l2', 60],
+  ];
+  assert.ok(await waitUntil(async () => (await left('')).length === 4, { timeoutMs: 5000 }));
+  assert.deepEqual(await left(''), [...all, ['model:chat', 90]]);
+  assert.equal(await statusOf(secret), 200);
+  const counted = async (): Promise<boolean> => {
+    await statusOf(secret);
+    const rows = await left(`&key=${id}`);
+    return rows.length === 5 && rows.every((row, at) => Number((row as unknown[])[1]) < [100, 70, 50, 80, 90][at]!);
+  };
+  assert.ok(await waitUntil(counted, { timeoutMs: 10_000 }));
+  const scopes = async (query: string): Promise<readonly unknown[]> =>
+    (await left(query)).map((row) => (row as unknown[])[0]);
+  assert.deepEqual(await scopes(`&key=${id}`), ['tenant', 'line:l1', `key:${id}`, 'subject:ann', 'model:chat']);
+  assert.deepEqual(await scopes('&subject=bob&business_line=l2&model=other'), ['tenant', 'line:l2', 'subject:bob']);
+});

@@ -1,11 +1,12 @@
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { readAudit } from '../../app/read-audit.ts';
 import type { AuditReader } from '../../app/read-audit.ts';
 import { printable } from '../printable.ts';
 import { table } from '../table.ts';
+import { processTerminal, type Terminal } from '../terminal.ts';
 import { UserError } from '../user-error.ts';
+import { auditListCommand } from './audit-list.ts';
 
 /** The log is not what was written. */
 const EXIT_NOT_VERIFIED = 4;
@@ -13,12 +14,21 @@ const EXIT_NOT_VERIFIED = 4;
 type Report = Awaited<ReturnType<AuditReader['verify']>>;
 type Found = Awaited<ReturnType<AuditReader['find']>>[number];
 
-/** `tokenlat audit`: verify, export and show the audit log. */
-export function auditCommand(): Command {
-  const command = new Command('audit').description('verify, export and show the audit log');
+/** What reads it is loaded with the first command that does. */
+async function readAudit(config: string, publicKeys: readonly string[]): Promise<AuditReader> {
+  const reading = await import('../../app/read-audit.ts');
+  return reading.readAudit(config, publicKeys);
+}
+
+/** `tokenlat audit`: verify, export and show the audit log where it lies; list it by the admin API. */
+export function auditCommand(terminal: Terminal = processTerminal): Command {
+  const command = new Command('audit').description(
+    'verify, export and show the audit log, or list it by the admin API',
+  );
   command.addCommand(verifyCommand());
   command.addCommand(exportCommand());
   command.addCommand(showCommand());
+  command.addCommand(auditListCommand(terminal));
   return command;
 }
 
@@ -35,7 +45,7 @@ function verifyCommand(): Command {
     .option('--json', 'print the report as JSON')
     .action(
       async ({ config, publicKey = [], json = false }: { config: string; publicKey?: string[]; json?: boolean }) => {
-        const report = await readAudit(config, publicKey).verify();
+        const report = await (await readAudit(config, publicKey)).verify();
         process.stdout.write(json ? `${JSON.stringify(report)}\n` : describeReport(report));
         if (!report.ok) process.exitCode = EXIT_NOT_VERIFIED;
       },
@@ -64,7 +74,7 @@ function exportCommand(): Command {
     .addOption(new Option('--format <format>').choices(['jsonl', 'csv']).default('jsonl'))
     .option('-o, --output <file>', 'default: standard output')
     .action(async ({ config, format, output, ...filter }: ExportWords) => {
-      const reader = readAudit(config, []);
+      const reader = await readAudit(config, []);
       const to = output === undefined ? process.stdout : createWriteStream(output, { mode: 0o600 });
       const { records, unreadable } = await reader.export({ ...filter, kind: 'request' }, format, to);
       if (output !== undefined) await finished(to.end());
@@ -81,7 +91,7 @@ function showCommand(): Command {
     .option('--json', 'print JSON')
     .action(async (id: string | undefined, words: { config: string; prompts?: boolean; json?: boolean }) => {
       const { config, prompts = false, json = false } = words;
-      const reader = readAudit(config, []);
+      const reader = await readAudit(config, []);
       if (id === undefined) {
         const { chains } = await reader.verify();
         process.stdout.write(json ? `${JSON.stringify(chains)}\n` : `${describeChains(chains)}\n`);

@@ -1,30 +1,32 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { STANDING } from '../../admin/admin-kit.test.ts';
 import { microUnits } from '../../core/money.ts';
-import type { SpendRow } from '../../core/ports/spend-reader.ts';
+import type { BudgetStanding } from '../../core/ports/budget-state.ts';
 import { cliKit } from '../cli-kit.test.ts';
 import { budgetCommand } from './budget.ts';
 import { linesCommand } from './lines.ts';
 import { tenantsCommand } from './tenants.ts';
 
-const row = (day: string, cost: number, keys: SpendRow['keys'] = {}, currency = 'USD'): SpendRow => ({
-  at: Date.parse(`${day}T00:00:00Z`),
-  keys: { tenant: 'acme', business_line: 'default', charged_to: 'tenant', ...keys },
-  currency,
-  requests: 1,
-  promptTokens: 1,
-  cachedTokens: 0,
-  completionTokens: 1,
-  cost: microUnits(cost),
+const standing = (change: Partial<BudgetStanding> = {}): BudgetStanding => ({ ...STANDING, ...change });
+const kit = await cliKit({
+  budgetStandings: async (budgets) =>
+    new Map(
+      budgets
+        .filter(({ currency }) => currency === 'USD')
+        .map(({ id, businessLine }) => [
+          id,
+          businessLine === null
+            ? standing({
+                spent: microUnits(50_000_000),
+                percent: 49.7,
+                forecast: microUnits(99_000_000),
+                exhaustedAt: null,
+              })
+            : standing({ spent: microUnits(10_000_000), percent: 125, protecting: true }),
+        ]),
+    ),
 });
-const ROWS = [
-  row('2026-11-01', 40_000_000),
-  row('2026-11-30', 10_000_000, { business_line: 'search' }),
-  row('2026-11-30', 7_000_000, { charged_to: 'gateway' }),
-  row('2026-11-30', 9_000_000, { tenant: 'globex' }),
-  row('2026-11-30', 3_000_000, {}, 'EUR'),
-];
-const kit = await cliKit({ spend: { spend: async () => ROWS, top: async () => [], verify: async () => [] } });
 
 test('set makes a budget, then finds it again by tenant, line and period', async () => {
   await kit.run(tenantsCommand, ['set', 'acme']);
@@ -39,28 +41,58 @@ test('set makes a budget, then finds it again by tenant, line and period', async
     [100_500_000, 2, [50, 90]],
   );
   assert.equal(kit.seen.at(-1)?.headers['if-match'], '"1"');
-  await kit.run(budgetCommand, ['set', 'acme', '--line', 'search', '--period', 'day', '--amount', '8']);
+  await kit.run(budgetCommand, [
+    'set',
+    'acme',
+    '--line',
+    'search',
+    '--period',
+    'day',
+    '--amount',
+    '8',
+    '--alerts',
+    '80,100',
+  ]);
   const none = await kit.run(budgetCommand, ['set', 'acme', '--period', 'day', '--alerts', '80']);
   assert.match(none.error?.message ?? '', /name its --amount/);
   const { json } = await kit.run(budgetCommand, ['list', '--json']);
   assert.equal((json()['data'] as unknown[]).length, 2);
 });
 
-test('what was spent is that of tenant, line, period and currency, and not what the gateway bears', async () => {
+test('what was spent, how far it goes, when it ends and who is protected', async () => {
   const { out } = await kit.run(budgetCommand, ['list']);
-  assert.match(out, /acme +month +50 +100\.5 +USD +\[#{9}\.{11}\] +49 % +50 90$/m);
-  assert.match(out, /acme +search +day +10 +8 +USD +\[#{20}\] 125 % +80 100$/m);
-  const asked = kit.seen.findLast(({ url }) => url.startsWith('/admin/spend'))?.url ?? '';
-  assert.match(asked, /from=2026-11-01&to=2026-12-01/);
+  assert.match(out, /acme +month +50 +100\.5 +USD +\[#{9}\.{11}\] +49 % +99 +50 90$/m);
+  assert.match(
+    out,
+    /acme +search +day +10 +8 +USD +\[#{20}\] 125 % +2\.400002 +2026-11-30T20:00:00\.000Z +protected +80 100$/m,
+  );
 });
 
-test('which day it is depends on the zone of the ledger', async () => {
-  const time = (): number => Date.parse('2026-11-30T23:30:00Z');
-  await kit.run(budgetCommand, ['list', '--zone', 'Europe/Berlin'], { time });
-  const asked = kit.seen.findLast(({ url }) => url.startsWith('/admin/spend'))?.url ?? '';
-  assert.match(asked, /from=2026-12-01&to=2026-12-02/);
-  const odd = await kit.run(budgetCommand, ['list', '--zone', 'Nowhere/Town']);
-  assert.equal(odd.error?.name, 'CommanderError');
+test('programs get whole micro-units, and nothing for a budget that cannot be measured', async () => {
+  await kit.run(budgetCommand, ['set', 'acme', '--period', 'day', '--amount', '1', '--currency', 'EUR']);
+  const { out } = await kit.run(budgetCommand, ['list', '--csv']);
+  const rows = out.split('\r\n').map((line) => line.split(',').slice(1));
+  assert.deepEqual(rows[0], [
+    'tenant',
+    'business_line',
+    'period',
+    'spent_micros',
+    'amount_micros',
+    'currency',
+    'percent',
+    'forecast_micros',
+    'exhausted_at',
+    'protected',
+    'alerts_at',
+  ]);
+  const texts = rows.map((row) => row.join());
+  assert.ok(texts.includes('acme,,month,50000000,100500000,USD,49.7,99000000,,false,50 90'), out);
+  assert.ok(texts.includes('acme,,day,,1000000,EUR,,,,,70 90 100'), out);
+  const { out: eyes } = await kit.run(budgetCommand, ['list', '--tenant', 'acme']);
+  assert.match(eyes, /EUR +another currency than prices/);
+  const { json } = await kit.run(budgetCommand, ['list', '--json']);
+  const [first] = json()['data'] as { state: { spent_micros: number } | null }[];
+  assert.ok(first !== undefined && 'state' in first);
 });
 
 test('of several alike, one must be named; a budget of another tenant is not touched', async () => {

@@ -1,25 +1,15 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import {
-  adminCommand,
-  formatOf,
-  ledgerZone,
-  openAdmin,
-  wordList,
-  zoneOption,
-  type AdminFlags,
-} from '../admin-command.ts';
+import { adminCommand, formatOf, openAdmin, watchOption, wordList, type AdminFlags } from '../admin-command.ts';
 import { pathOf, type AdminClient, type Answer } from '../admin-client.ts';
 import { decimal, parseAmount } from '../limit-words.ts';
-import { bar, jsonText, renderRows, showRecord, type Column } from '../output.ts';
+import { bar, jsonText, renderRows, showRecord, type Cell, type Column } from '../output.ts';
 import { changeRecord, deleteRecord, field, givenOf } from '../records.ts';
 import { processTerminal, type Terminal } from '../terminal.ts';
 import { UserError } from '../user-error.ts';
-import { watch } from '../watch.ts';
-import { dayAfter, dayOf } from '../zone-day.ts';
+import { show } from '../watch.ts';
 
 interface ListFlags extends AdminFlags {
   readonly tenant?: string;
-  readonly zone?: string;
   readonly watch?: boolean;
 }
 
@@ -46,70 +36,66 @@ export function budgetCommand(terminal: Terminal = processTerminal): Command {
       adminCommand('delete', 'delete a budget')
         .argument('<id>', 'id of the budget')
         .action(async (id: string, flags: AdminFlags) => {
-          const body = await deleteRecord(openAdmin(flags, terminal), pathOf('budgets', id));
+          const body = await deleteRecord(await openAdmin(flags, terminal), pathOf('budgets', id));
           terminal.out(formatOf(flags) === 'json' ? jsonText(body) : '');
         }),
     );
 }
 
 function listCommand(terminal: Terminal): Command {
-  return zoneOption(adminCommand('list', 'list budgets, with what was spent of them'))
+  return watchOption(adminCommand('list', 'list budgets: what was spent, how long it lasts, who is in protection'))
     .option('--tenant <name>', 'only of this tenant')
-    .option('--watch', 'again each second, until Ctrl-C')
     .action(async (flags: ListFlags) => {
-      const client = openAdmin(flags, terminal);
+      const client = await openAdmin(flags, terminal);
       const format = formatOf(flags);
-      const zone = ledgerZone(flags, terminal);
-      const draw = async (): Promise<string> => {
-        const rows = await budgetsWithSpending(client, { tenant: flags.tenant, zone, time: terminal.time() });
+      await show(terminal, flags, async () => {
+        const rows = await client.list(pathOf('budgets'), { tenant: flags.tenant });
         return renderRows({ format, columns: listColumns(format === 'table'), rows });
-      };
-      if (flags.watch === true) await watch(terminal, draw);
-      else terminal.out(await draw());
+      });
     });
 }
 
+/** Of where a budget stands; null where that cannot be measured. */
+const standing = (row: Answer, name: string): Cell => {
+  const state = row['state'] as Readonly<Record<string, Cell>> | null | undefined;
+  return state?.[name] ?? null;
+};
+
 function listColumns(forEyes: boolean): readonly Column<Answer>[] {
-  const share = (row: Answer): string => bar(micros(row, 'spent_micros'), micros(row, 'amount_micros'));
-  const amounts = [
-    money('spent', 'spent_micros', forEyes),
+  const state = (title: string, name: string): Column<Answer> => ({ title, name, value: (row) => standing(row, name) });
+  const amount = (title: string, name: string): Column<Answer> => ({
+    title,
+    name,
+    value: (row) => {
+      const value = standing(row, name);
+      return forEyes && typeof value === 'number' ? decimal(value) : value;
+    },
+  });
+  const share = (row: Answer): string => {
+    const spent = standing(row, 'spent_micros');
+    return typeof spent === 'number' ? bar(spent, micros(row, 'amount_micros')) : 'another currency than prices';
+  };
+  const protection = (row: Answer): Cell => {
+    const on = standing(row, 'protected');
+    return forEyes ? (on === true ? 'protected' : '') : on;
+  };
+  return [
+    ...NAMED,
+    amount('spent', 'spent_micros'),
     money('amount', 'amount_micros', forEyes),
     field('currency', ''),
+    { title: '', name: null, value: share },
+    ...(forEyes ? [] : [state('percent', 'percent')]),
+    amount('forecast', 'forecast_micros'),
+    state('used up', 'exhausted_at'),
+    { title: 'protection', name: 'protected', value: protection },
+    ALERTS,
   ];
-  return [...NAMED, ...amounts, { title: '', name: null, value: share }, ALERTS];
 }
 
 /** Eyes read a decimal, programs whole micro-units. */
 function money(title: string, name: string, forEyes: boolean): Column<Answer> {
   return { title, name, value: (row) => (forEyes ? decimal(micros(row, name)) : micros(row, name)) };
-}
-
-/** Budgets, each with `spent_micros` of its period so far: what tenants were charged, in the budget's own currency. */
-async function budgetsWithSpending(
-  client: AdminClient,
-  { tenant, zone, time }: { readonly tenant: string | undefined; readonly zone: string; readonly time: number },
-): Promise<readonly Answer[]> {
-  const today = dayOf(time, zone);
-  const from = `${today.slice(0, -2)}01`;
-  const by = 'tenant,business_line,charged_to';
-  const [budgets, spent] = await Promise.all([
-    client.list(pathOf('budgets'), { tenant }),
-    client.list(pathOf('spend'), { tenant, from, to: dayAfter(today, 1), unit: 'day', by, limit: 10_000 }),
-  ]);
-  return budgets.map((budget) => {
-    const counts = (row: Answer): boolean => {
-      const keys = (row['keys'] ?? {}) as Readonly<Record<string, string>>;
-      return (
-        keys['tenant'] === budget['tenant'] &&
-        keys['charged_to'] !== 'gateway' &&
-        row['currency'] === budget['currency'] &&
-        (budget['business_line'] === null || keys['business_line'] === budget['business_line']) &&
-        (budget['period'] === 'month' || dayOf(Date.parse(String(row['at'])), zone) === today)
-      );
-    };
-    const sum = spent.filter(counts).reduce((total, row) => total + micros(row, 'cost_micros'), 0);
-    return { ...budget, spent_micros: sum };
-  });
 }
 
 function setCommand(terminal: Terminal): Command {
@@ -126,7 +112,7 @@ function setCommand(terminal: Terminal): Command {
     )
     .option('--id <id>', 'change this one; default: the one of that tenant, line and period')
     .action(async (tenant: string, flags: SetFlags) => {
-      const client = openAdmin(flags, terminal);
+      const client = await openAdmin(flags, terminal);
       const changes = givenOf({ amount_micros: flags.amount, currency: flags.currency, alerts_at: flags.alerts });
       const body = await setBudget(client, tenant, flags, changes);
       const format = formatOf(flags);

@@ -1,7 +1,5 @@
 import { Command } from 'commander';
-import { load } from '../../app/load.ts';
 import { formatProblems } from '../../config/problem.ts';
-import { renderJsonSchema } from '../../config/json-schema.ts';
 
 /** `tokenlat config check|schema`. */
 export function configCommand(): Command {
@@ -12,7 +10,8 @@ export function configCommand(): Command {
         .description('say what is wrong with a configuration, by file, line and column')
         .argument('[file]', 'configuration file', 'tokenlat.yaml')
         .option('-c, --config <file>', 'the same, as an option')
-        .action((file: string, { config }: { config?: string }) => {
+        .action(async (file: string, { config }: { config?: string }) => {
+          const { load } = await import('../../app/load.ts');
           const path = config ?? file;
           const { snapshot, warnings, files } = load(path);
           if (warnings.length > 0)
@@ -23,8 +22,9 @@ export function configCommand(): Command {
         }),
     )
     .addCommand(
-      new Command('schema')
-        .description('print the JSON Schema of tokenlat.yaml')
-        .action(() => void process.stdout.write(renderJsonSchema())),
+      new Command('schema').description('print the JSON Schema of tokenlat.yaml').action(async () => {
+        const { renderJsonSchema } = await import('../../config/json-schema.ts');
+        process.stdout.write(renderJsonSchema());
+      }),
     );
 }

@@ -3,7 +3,8 @@ import { rename, rm } from 'node:fs/promises';
 import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { exportLedger, streamIdBefore, type ExportFormat } from '../../cost/export/export-ledger.ts';
+import { streamIdBefore } from '../../cost/export/stream-id-before.ts';
+import type { ExportFormat } from '../../cost/export/export-ledger.ts';
 import type { Terminal } from '../terminal.ts';
 import { UserError } from '../user-error.ts';
 import { booksOptions, withBooks, type BooksFlags } from '../with-books.ts';
@@ -34,6 +35,7 @@ export function exportCommand(terminal: Terminal): Command {
       if (from > to) throw new UserError('--from is later than --to');
       if (format === 'parquet' && output === undefined && terminal.screen)
         throw new UserError('Parquet is not for a screen: name a file with --output');
+      const { exportLedger } = await import('../../cost/export/export-ledger.ts');
       await withBooks(flags, async ({ ledger }) => {
         const pieces = exportLedger(ledger, {
           tenant,

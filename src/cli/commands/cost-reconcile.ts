@@ -1,14 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { load } from '../../app/load.ts';
 import type { LedgerEvent } from '../../core/ledger-event.ts';
 import type { LedgerReader } from '../../core/ports/quota-store.ts';
 import type { Snapshot } from '../../core/snapshot.ts';
 import { BILL_MAPPINGS, type BillMappingName } from '../../cost/bill/bill-mapping.ts';
-import { readBill } from '../../cost/bill/read-bill.ts';
-import { BillError } from '../../cost/bill/read-csv.ts';
-import { reconcile, type ReconcileRow } from '../../cost/bill/reconcile.ts';
-import { streamIdBefore } from '../../cost/export/export-ledger.ts';
+import type { ReconcileRow } from '../../cost/bill/reconcile.ts';
+import { streamIdBefore } from '../../cost/export/stream-id-before.ts';
 import { formatOf, formatOptions, repeated } from '../admin-command.ts';
 import { decimal } from '../limit-words.ts';
 import { showRows, type Cell, type Column } from '../output.ts';
@@ -51,6 +48,12 @@ export function reconcileCommand(terminal: Terminal): Command {
 }
 
 async function compared(path: string, flags: ReconcileFlags): Promise<readonly ReconcileRow[]> {
+  const [{ load }, { readBill }, { BillError }, { reconcile }] = await Promise.all([
+    import('../../app/load.ts'),
+    import('../../cost/bill/read-bill.ts'),
+    import('../../cost/bill/read-csv.ts'),
+    import('../../cost/bill/reconcile.ts'),
+  ]);
   const { snapshot } = load(flags.config);
   const backends = flags.backend === undefined ? null : new Set(flags.backend);
   for (const name of backends ?? [])

@@ -66,16 +66,10 @@ export function writeReport(file: string, html: string): void {
   }
 }
 
-/** The zone that the server says its ledger has; null where it does not tell. */
-export async function serverZone(client: AdminClient): Promise<string | null> {
-  const found = await client.find(pathOf('status'));
-  return (found?.body as unknown as Status | undefined)?.zone ?? null;
-}
-
 /** Whom the caller stands for; null = all tenants. */
 async function tenantOf(client: AdminClient): Promise<string | null> {
-  const found = await client.find(pathOf('status'));
-  return (found?.body as unknown as Status | undefined)?.tenant ?? null;
+  const { body } = await client.get(pathOf('status'));
+  return (body as unknown as Status).tenant;
 }
 
 const timeOf = (text: string, zone: string): number => (text.includes('T') ? Date.parse(text) : startOfDay(text, zone));

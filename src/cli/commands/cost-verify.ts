@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import { spendVerificationLines, verifySpend } from '../../cost/verify-spend.ts';
 import { jsonText } from '../output.ts';
 import { printable } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
@@ -14,6 +13,7 @@ export function verifyCommand(terminal: Terminal): Command {
     .argument('<tenant>', 'its name')
     .option('--json', 'print JSON')
     .action(async (tenant: string, flags: BooksFlags & { json?: boolean }) => {
+      const { spendVerificationLines, verifySpend } = await import('../../cost/verify-spend.ts');
       const result = await withBooks(flags, ({ spend }) => verifySpend({ reader: spend, tenants: [tenant] }));
       if (flags.json === true) terminal.out(jsonText(result));
       else

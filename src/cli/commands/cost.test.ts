@@ -14,8 +14,8 @@ test('a report goes back as many days as it is told, today included', async () =
     ['from', 'to', 'unit', 'by'].map((name) => asked().get(name)),
     ['2026-11-24', '2026-12-01', 'day', 'tenant,model'],
   );
-  assert.match(out, /^day +tenant +model +requests +prompt +cached +completion +cost$/m);
-  assert.match(out, /^2026-11-30T10:00:00\.000Z +acme +m1 +1 +10 +0 +5 +1\.500000 +USD$/m);
+  assert.match(out, /^day +tenant +model +requests +prompt +cached +completion +cost +share$/m);
+  assert.match(out, /^2026-11-30T10:00:00\.000Z +acme +m1 +1 +10 +0 +5 +1\.500000 +USD +\[#{3}\.{17}\] +16 %$/m);
 });
 
 test('hours are whole', async () => {
@@ -39,9 +39,37 @@ test('the dearest requests of a day', async () => {
   const { out, error } = await kit.run(topCommand, ['-n', '1']);
   assert.equal(error, null);
   assert.deepEqual([asked().get('day'), asked().get('count')], ['2026-11-30', '1']);
-  assert.match(out, /^0\.000042 +USD +15 +m1 +b1 +acme +default +2026-11-30T10:00:00\.000Z +request-of-acme$/m);
+  assert.match(
+    out,
+    /^\[#{20}\] +0\.000042 +USD +15 +m1 +b1 +acme +default +2026-11-30T10:00:00\.000Z +request-of-acme$/m,
+  );
   await kit.run(topCommand, ['--day', '2026-02-28']);
   assert.deepEqual([asked().get('day'), asked().get('count')], ['2026-02-28', '10']);
+});
+
+test("the day is one of the ledger's zone, as the API tells it, or of the zone that was named", async () => {
+  const time = (): number => Date.parse('2026-11-30T23:30:00Z');
+  await kit.run(topCommand, [], { time });
+  assert.equal(asked().get('day'), '2026-12-01');
+  await kit.run(topCommand, ['--zone', 'UTC'], { time });
+  assert.equal(asked().get('day'), '2026-11-30');
+  await kit.run(costCommand, ['report', '--since', '1d'], { time });
+  assert.deepEqual([asked().get('from'), asked().get('to')], ['2026-12-01', '2026-12-02']);
+  const odd = await kit.run(topCommand, ['--zone', 'Nowhere/Town']);
+  assert.equal(odd.error?.name, 'CommanderError');
+});
+
+test('reports are watched, each second anew', async () => {
+  for (const [make, ...words] of [[costCommand, 'report'], [topCommand]] as const) {
+    const stop = new AbortController();
+    let frames = 0;
+    const out = (): void => {
+      frames += 1;
+      if (frames === 2) stop.abort();
+    };
+    const { error } = await kit.run(make, [...words, '--watch'], { out, screen: true, stopped: stop.signal });
+    assert.deepEqual([error, frames], [null, 2]);
+  }
 });
 
 test('odd words are told', async () => {

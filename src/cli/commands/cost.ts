@@ -5,18 +5,19 @@ import {
   formatOf,
   ledgerZone,
   openAdmin,
+  watchOption,
   wordList,
   zoneOption,
   type AdminFlags,
 } from '../admin-command.ts';
 import { pathOf, type Answer } from '../admin-client.ts';
-import { showRows } from '../output.ts';
+import { bar, renderRows, type Column } from '../output.ts';
 import { printable } from '../printable.ts';
 import { field } from '../records.ts';
 import { processTerminal, type Terminal } from '../terminal.ts';
+import { show } from '../watch.ts';
 import { dayAfter, dayOf } from '../zone-day.ts';
 import { exportCommand } from './cost-export.ts';
-import { htmlReport, serverZone, writeReport } from './cost-report-html.ts';
 import { reconcileCommand } from './cost-reconcile.ts';
 import { verifyCommand } from './cost-verify.ts';
 
@@ -26,6 +27,7 @@ interface ReportFlags extends AdminFlags {
   readonly unit: 'day' | 'hour';
   readonly tenant?: string;
   readonly zone?: string;
+  readonly watch?: boolean;
   readonly html?: string;
 }
 
@@ -52,13 +54,14 @@ export function costCommand(terminal: Terminal = processTerminal): Command {
 }
 
 function reportCommand(terminal: Terminal): Command {
-  return zoneOption(adminCommand('report', 'show what was spent, by hour or day'))
+  return watchOption(zoneOption(adminCommand('report', 'show what was spent, by hour or day')))
     .option('--by <list>', `comma-separated, of ${DIMENSIONS.join(', ')}; default: all together`, parseBy)
     .addOption(
       new Option('--html <file>', 'write a page with charts, budgets and the dearest requests').conflicts([
         'by',
         'csv',
         'json',
+        'watch',
       ]),
     )
     .addOption(
@@ -69,32 +72,53 @@ function reportCommand(terminal: Terminal): Command {
     .addOption(new Option('--unit <unit>', 'by which time').choices(['day', 'hour']).default('day'))
     .option('--tenant <name>', 'only of this tenant')
     .action(async (flags: ReportFlags) => {
-      const client = openAdmin(flags, terminal);
+      const client = await openAdmin(flags, terminal);
       const { by = [], tenant, unit, html } = flags;
       if (html !== undefined) {
-        const zone = flags.zone ?? (await serverZone(client)) ?? ledgerZone(flags, terminal);
-        const range = { ...rangeOf({ ...flags, zone }, terminal), unit };
+        const { htmlReport, writeReport } = await import('./cost-report-html.ts');
+        const zone = await ledgerZone(client, flags);
+        const range = { ...rangeOf(flags, terminal, zone), unit };
         writeReport(html, await htmlReport(client, { range, tenant, zone, now: terminal.time() }));
         terminal.out(`wrote ${printable(html)}\n`);
         return;
       }
-      const query = { ...rangeOf(flags, terminal), unit, tenant, by: by.length === 0 ? undefined : by.join(',') };
-      const found = await client.list(pathOf('spend'), { ...query, limit: 10_000 });
-      const rows = found.map((row): Answer => ({ ...row, ...(row['keys'] as Answer | undefined) }));
-      const columns = [field('at', unit), ...by.map((key) => field(key)), ...FIGURES];
-      showRows(terminal, { format: formatOf(flags), columns, rows, body: { object: 'list', data: found } });
+      const zone = unit === 'day' ? await ledgerZone(client, flags) : 'UTC';
+      await show(terminal, flags, async () => {
+        const query = {
+          ...rangeOf(flags, terminal, zone),
+          unit,
+          tenant,
+          by: by.length === 0 ? undefined : by.join(','),
+        };
+        const found = await client.list(pathOf('spend'), { ...query, limit: 10_000 });
+        const rows = found.map((row): Answer => ({ ...row, ...(row['keys'] as Answer | undefined) }));
+        const columns = [field('at', unit), ...by.map((key) => field(key)), ...FIGURES, shareOf(found)];
+        return renderRows({ format: formatOf(flags), columns, rows, body: { object: 'list', data: found } });
+      });
     });
 }
 
+/** A row's part of everything in its currency. */
+function shareOf(all: readonly Answer[]): Column<Answer> {
+  const costOf = (row: Answer): number => Number(row['cost_micros'] ?? 0);
+  const sums = new Map<unknown, number>();
+  for (const row of all) sums.set(row['currency'], (sums.get(row['currency']) ?? 0) + costOf(row));
+  const value = (row: Answer): string => {
+    const sum = sums.get(row['currency']) ?? 0;
+    return sum > 0 ? bar(costOf(row), sum) : '';
+  };
+  return { title: 'share', name: null, value };
+}
+
 /** `1d` is today, `7d` is today and the six days before. */
-function rangeOf(flags: ReportFlags, terminal: Terminal): { readonly from: string; readonly to: string } {
+function rangeOf(flags: ReportFlags, terminal: Terminal, zone: string): { readonly from: string; readonly to: string } {
   const now = terminal.time();
   if (flags.unit === 'hour') {
     const end = Math.floor(now / HOUR_MS) + 1;
     const hour = (at: number): string => new Date(at * HOUR_MS).toISOString();
     return { from: hour(end - Math.ceil(flags.since / HOUR_MS)), to: hour(end) };
   }
-  const end = dayAfter(dayOf(now, ledgerZone(flags, terminal)), 1);
+  const end = dayAfter(dayOf(now, zone), 1);
   return { from: dayAfter(end, -Math.ceil(flags.since / DAY_MS)), to: end };
 }
 

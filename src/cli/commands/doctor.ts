@@ -1,6 +1,4 @@
 import { Command } from 'commander';
-import { inspectEnvoy } from '../../app/inspect-envoy.ts';
-import { load } from '../../app/load.ts';
 import { printable } from '../printable.ts';
 
 /** `tokenlat doctor`: what does not fit between this configuration and a running Envoy. */
@@ -11,6 +9,8 @@ export function doctorCommand(): Command {
     .option('--admin <url>', "Envoy's admin address; default: from the configuration")
     .option('--json', 'print the findings as JSON')
     .action(async ({ config, admin, json = false }: { config: string; admin?: string; json?: boolean }) => {
+      const { load } = await import('../../app/load.ts');
+      const { inspectEnvoy } = await import('../../app/inspect-envoy.ts');
       const { snapshot } = load(config);
       const findings = await inspectEnvoy(snapshot, admin ?? `http://127.0.0.1:${snapshot.listen.adminPort}`);
       if (json) process.stdout.write(`${JSON.stringify(findings)}\n`);

@@ -1,9 +1,5 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { load } from '../../app/load.ts';
-import { renderEnvoy } from '../../render/render-envoy.ts';
-import { renderExisting } from '../../render/render-existing.ts';
-import { writeFiles } from '../../render/write-files.ts';
 
 interface RenderFlags {
   readonly config: string;
@@ -19,7 +15,13 @@ export function envoyCommand(): Command {
       .option('-c, --config <file>', 'configuration file', 'tokenlat.yaml')
       .option('-o, --out <folder>', 'write files there; else print')
       .option('--existing', 'only the filter, cluster and route pieces')
-      .action(({ config, out, existing = false }: RenderFlags) => {
+      .action(async ({ config, out, existing = false }: RenderFlags) => {
+        const [{ load }, { renderEnvoy }, { renderExisting }, { writeFiles }] = await Promise.all([
+          import('../../app/load.ts'),
+          import('../../render/render-envoy.ts'),
+          import('../../render/render-existing.ts'),
+          import('../../render/write-files.ts'),
+        ]);
         const { snapshot } = load(config);
         const { files } = existing
           ? renderExisting(snapshot)

@@ -38,7 +38,7 @@ export function keysCommand(terminal: Terminal = processTerminal): Command {
       adminCommand('show', 'show one key')
         .argument('<id>', 'id of the key')
         .action(async (id: string, flags: AdminFlags) => {
-          const { body } = await openAdmin(flags, terminal).get(pathOf('keys', id));
+          const { body } = await (await openAdmin(flags, terminal)).get(pathOf('keys', id));
           showRecord(terminal, { format: formatOf(flags), columns: RECORD, row: body });
         }),
     )
@@ -47,7 +47,7 @@ export function keysCommand(terminal: Terminal = processTerminal): Command {
       adminCommand('revoke', 'end a key now; its record stays')
         .argument('<id>', 'id of the key')
         .action(async (id: string, flags: AdminFlags) => {
-          const body = await openAdmin(flags, terminal).write('POST', pathOf('keys', id, 'revoke'));
+          const body = await (await openAdmin(flags, terminal)).write('POST', pathOf('keys', id, 'revoke'));
           showRecord(terminal, { format: formatOf(flags), columns: RECORD, row: body });
         }),
     )
@@ -55,7 +55,7 @@ export function keysCommand(terminal: Terminal = processTerminal): Command {
       adminCommand('delete', 'delete a key and all that is known of it')
         .argument('<id>', 'id of the key')
         .action(async (id: string, flags: AdminFlags) => {
-          const body = await deleteRecord(openAdmin(flags, terminal), pathOf('keys', id));
+          const body = await deleteRecord(await openAdmin(flags, terminal), pathOf('keys', id));
           terminal.out(formatOf(flags) === 'json' ? jsonText(body) : '');
         }),
     );
@@ -65,7 +65,7 @@ function listCommand(terminal: Terminal): Command {
   return adminCommand('list', 'list keys')
     .option('--tenant <name>', 'only of this tenant')
     .action(async (flags: AdminFlags & { tenant?: string }) => {
-      const rows = await openAdmin(flags, terminal).list(pathOf('keys'), { tenant: flags.tenant });
+      const rows = await (await openAdmin(flags, terminal)).list(pathOf('keys'), { tenant: flags.tenant });
       showRows(terminal, { format: formatOf(flags), columns: LIST, rows });
     });
 }
@@ -93,7 +93,7 @@ function createCommand(terminal: Terminal): Command {
         limits: flags.limit,
         expires_at: flags.expires === undefined ? undefined : expiryOf(flags.expires, terminal.time()),
       });
-      showSecret(terminal, flags, await openAdmin(flags, terminal).write('POST', pathOf('keys'), { body }));
+      showSecret(terminal, flags, await (await openAdmin(flags, terminal)).write('POST', pathOf('keys'), { body }));
     });
 }
 
@@ -102,7 +102,7 @@ function rotateCommand(terminal: Terminal): Command {
     .argument('<id>', 'id of the key')
     .option('--grace <duration>', 'how long the old secret still opens', parseGrace, 0)
     .action(async (id: string, flags: AdminFlags & { grace: number }) => {
-      const client = openAdmin(flags, terminal);
+      const client = await openAdmin(flags, terminal);
       // Of two who rotate at once, one must hear of it: the other's secret would end at once.
       const { etag } = await client.get(pathOf('keys', id));
       const options = { body: { grace_seconds: flags.grace }, etag };

@@ -24,7 +24,7 @@ export function linesCommand(terminal: Terminal = processTerminal): Command {
       adminCommand('list', 'list the lines of a tenant')
         .argument('<tenant>', 'its name')
         .action(async (tenant: string, flags: AdminFlags) => {
-          const rows = await openAdmin(flags, terminal).list(pathOf('tenants', tenant, 'lines'));
+          const rows = await (await openAdmin(flags, terminal)).list(pathOf('tenants', tenant, 'lines'));
           showRows(terminal, { format: formatOf(flags), columns: LIST, rows });
         }),
     )
@@ -34,7 +34,7 @@ export function linesCommand(terminal: Terminal = processTerminal): Command {
         .argument('<tenant>', 'its tenant')
         .argument('<line>', 'its name')
         .action(async (tenant: string, line: string, flags: AdminFlags) => {
-          const body = await deleteRecord(openAdmin(flags, terminal), pathOf('tenants', tenant, 'lines', line));
+          const body = await deleteRecord(await openAdmin(flags, terminal), pathOf('tenants', tenant, 'lines', line));
           terminal.out(formatOf(flags) === 'json' ? jsonText(body) : '');
         }),
     );
@@ -65,7 +65,7 @@ function setCommand(terminal: Terminal): Command {
       });
       const create = { path: pathOf('tenants', tenant, 'lines'), body: { name: line } };
       const at = pathOf('tenants', tenant, 'lines', line);
-      const body = await setRecord(openAdmin(flags, terminal), { at, changes, create });
+      const body = await setRecord(await openAdmin(flags, terminal), { at, changes, create });
       showRecord(terminal, { format: formatOf(flags), columns: RECORD, row: body });
     });
 }

@@ -19,6 +19,20 @@ test('limits are shown with what is used, left and a bar', async () => {
   assert.match(out, /^concurrent_requests +subject:ann +3 +3 +0 +\[#{20}\] +100 %/m);
 });
 
+test('line, key, subject and model reach the API by their names', async () => {
+  const key = 'key_00000000000000000001';
+  const words = ['--line', 'ads', '--key', key, '--subject', 'ann', '--model', 'gpt'];
+  await kit.run(quotaCommand, ['show', 'acme', ...words]);
+  const asked = new URL(kit.seen.at(-1)?.url ?? '', 'http://x').searchParams;
+  assert.deepEqual(Object.fromEntries(asked), {
+    tenant: 'acme',
+    business_line: 'ads',
+    key,
+    subject: 'ann',
+    model: 'gpt',
+  });
+});
+
 test('programs get times and figures as they are', async () => {
   const { out } = await kit.run(quotaCommand, ['show', 'acme', '--csv']);
   assert.equal(

@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import type { LimitUnit, LimitWindow } from '../../core/limit.ts';
-import { adminCommand, formatOf, openAdmin, type AdminFlags } from '../admin-command.ts';
+import { adminCommand, formatOf, openAdmin, watchOption, type AdminFlags } from '../admin-command.ts';
 import { pathOf, type Answer } from '../admin-client.ts';
 import { decimal } from '../limit-words.ts';
 import { bar, renderRows, type Column } from '../output.ts';
+import { spanOf } from '../span.ts';
 import { processTerminal, type Terminal } from '../terminal.ts';
-import { watch } from '../watch.ts';
+import { show } from '../watch.ts';
 
 interface QuotaRow {
   readonly name: string;
@@ -18,6 +19,8 @@ interface QuotaRow {
 }
 
 interface ShowFlags extends AdminFlags {
+  readonly line?: string;
+  readonly key?: string;
   readonly subject?: string;
   readonly model?: string;
   readonly watch?: boolean;
@@ -26,20 +29,20 @@ interface ShowFlags extends AdminFlags {
 /** `tokenlat quota show TENANT`: what is left of its limits. */
 export function quotaCommand(terminal: Terminal = processTerminal): Command {
   return new Command('quota').description('look at what is left of limits').addCommand(
-    adminCommand('show', 'show where the limits of a tenant stand')
+    watchOption(adminCommand('show', 'show where the limits of a tenant stand, on all levels'))
       .argument('<tenant>', 'its name')
+      .option('--line <name>', 'of limits for business lines only those of this one; default: all')
+      .option('--key <id>', "with this key's own limits, and those of its subject and business line")
       .option('--subject <name>', "with this subject's own limits")
-      .option('--model <name>', "with this model's own limits")
-      .option('--watch', 'again each second, until Ctrl-C')
+      .option('--model <name>', 'of limits for models only those for this one; default: all')
       .action(async (tenant: string, flags: ShowFlags) => {
-        const client = openAdmin(flags, terminal);
+        const client = await openAdmin(flags, terminal);
         const draw = async (): Promise<string> => {
-          const query = { tenant, subject: flags.subject, model: flags.model };
-          const { body } = await client.get(pathOf('quotas'), query);
+          const { line: business_line, key, subject, model } = flags;
+          const { body } = await client.get(pathOf('quotas'), { tenant, business_line, key, subject, model });
           return quotaText(body, flags, terminal.time());
         };
-        if (flags.watch === true) await watch(terminal, draw);
-        else terminal.out(await draw());
+        await show(terminal, flags, draw);
       }),
   );
 }
@@ -65,14 +68,4 @@ function columnsOf(forEyes: boolean, now: number): readonly Column<QuotaRow>[] {
       value: (row) => (forEyes ? spanOf(Date.parse(row.reset_at) - now) : row.reset_at),
     },
   ];
-}
-
-/** `45s`, `12m`, `5h 12m`, `3d 4h`. */
-function spanOf(ms: number): string {
-  const seconds = Math.max(0, Math.ceil(ms / 1000));
-  if (seconds < 120) return `${seconds}s`;
-  const minutes = Math.ceil(seconds / 60);
-  if (minutes < 60) return `${minutes}m`;
-  const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours}h ${minutes % 60}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`;
 }

@@ -1,9 +1,5 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { followEnvoyFiles } from '../../app/follow-envoy-files.ts';
-import { load } from '../../app/load.ts';
-import { openLog } from '../../app/open-log.ts';
-import { serve } from '../../app/serve.ts';
 import { untilStopped } from '../until-stopped.ts';
 
 interface ServeFlags {
@@ -20,6 +16,12 @@ export function serveCommand(): Command {
     .option('--state <folder>', 'where sockets between workers are kept', '.tokenlat')
     .option('--envoy-dir <folder>', "write Envoy's configuration there and keep it up to date")
     .action(async ({ config, state, envoyDir }: ServeFlags) => {
+      const [{ load }, { openLog }, { serve }, { followEnvoyFiles }] = await Promise.all([
+        import('../../app/load.ts'),
+        import('../../app/open-log.ts'),
+        import('../../app/serve.ts'),
+        import('../../app/follow-envoy-files.ts'),
+      ]);
       const loaded = load(config);
       const log = openLog(loaded.snapshot);
       for (const warning of loaded.warnings)

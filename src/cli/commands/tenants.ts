@@ -22,7 +22,7 @@ export function tenantsCommand(terminal: Terminal = processTerminal): Command {
     .description('manage tenants and their limits')
     .addCommand(
       adminCommand('list', 'list tenants').action(async (flags: AdminFlags) => {
-        const rows = await openAdmin(flags, terminal).list(pathOf('tenants'));
+        const rows = await (await openAdmin(flags, terminal)).list(pathOf('tenants'));
         showRows(terminal, { format: formatOf(flags), columns: LIST, rows });
       }),
     )
@@ -30,7 +30,7 @@ export function tenantsCommand(terminal: Terminal = processTerminal): Command {
       adminCommand('show', 'show one tenant')
         .argument('<tenant>', 'its name')
         .action(async (tenant: string, flags: AdminFlags) => {
-          const { body } = await openAdmin(flags, terminal).get(pathOf('tenants', tenant));
+          const { body } = await (await openAdmin(flags, terminal)).get(pathOf('tenants', tenant));
           showRecord(terminal, { format: formatOf(flags), columns: RECORD, row: body });
         }),
     )
@@ -39,7 +39,7 @@ export function tenantsCommand(terminal: Terminal = processTerminal): Command {
       adminCommand('delete', 'delete a tenant that has no keys, lines and budgets any more')
         .argument('<tenant>', 'its name')
         .action(async (tenant: string, flags: AdminFlags) => {
-          const body = await deleteRecord(openAdmin(flags, terminal), pathOf('tenants', tenant));
+          const body = await deleteRecord(await openAdmin(flags, terminal), pathOf('tenants', tenant));
           terminal.out(formatOf(flags) === 'json' ? jsonText(body) : '');
         }),
     );
@@ -64,7 +64,7 @@ function setCommand(terminal: Terminal): Command {
       });
       const create = { path: pathOf('tenants'), body: { name: tenant } };
       const at = pathOf('tenants', tenant);
-      const body = await setRecord(openAdmin(flags, terminal), { at, changes, create });
+      const body = await setRecord(await openAdmin(flags, terminal), { at, changes, create });
       showRecord(terminal, { format: formatOf(flags), columns: RECORD, row: body });
     });
 }

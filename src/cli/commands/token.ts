@@ -1,6 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { Command } from 'commander';
-import { load } from '../../app/load.ts';
 import { parseDuration } from '../../config/units.ts';
 import type { Snapshot } from '../../core/snapshot.ts';
 import { UserError } from '../user-error.ts';
@@ -30,9 +29,10 @@ export function tokenCommand(): Command {
     .option('--scope <list>', 'scopes, space-separated')
     .option('--quota-daily <tokens>', 'tokens a day')
     .option('--ttl <duration>', 'how long it is valid', '1h')
-    .action(
-      (flags: TokenFlags) => void process.stdout.write(`${developmentToken(load(flags.config).snapshot, flags)}\n`),
-    );
+    .action(async (flags: TokenFlags) => {
+      const { load } = await import('../../app/load.ts');
+      process.stdout.write(`${developmentToken(load(flags.config).snapshot, flags)}\n`);
+    });
 }
 
 /** Throws `UserError` when the configuration has no issuer with a shared secret. */

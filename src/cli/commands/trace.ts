@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import { openReading } from '../../app/open-reading.ts';
 import { printable } from '../printable.ts';
 import { table } from '../table.ts';
 import { UserError } from '../user-error.ts';
@@ -17,6 +16,7 @@ export function traceCommand(): Command {
     .option('--state <folder>', 'state folder of a running `tokenlat up`', '.tokenlat')
     .option('--json', 'print the events as JSON lines')
     .action(async (id: string, { config, state, json = false }: { config: string; state: string; json?: boolean }) => {
+      const { openReading } = await import('../../app/open-reading.ts');
       const reading = await openReading(config, state);
       try {
         const found = await reading.traces.get(id);

@@ -1,7 +1,4 @@
 import { Command } from 'commander';
-import { load } from '../../app/load.ts';
-import { openLog } from '../../app/open-log.ts';
-import { up } from '../../app/up.ts';
 import { untilStopped } from '../until-stopped.ts';
 
 /** `tokenlat up`: everything on one machine. */
@@ -11,6 +8,11 @@ export function upCommand(): Command {
     .option('-c, --config <file>', 'configuration file', 'tokenlat.yaml')
     .option('--state <folder>', 'where logs, sockets and data are kept', '.tokenlat')
     .action(async ({ config, state }: { config: string; state: string }) => {
+      const [{ load }, { openLog }, { up }] = await Promise.all([
+        import('../../app/load.ts'),
+        import('../../app/open-log.ts'),
+        import('../../app/up.ts'),
+      ]);
       const { snapshot, warnings } = load(config, { ownRedis: true });
       const log = openLog(snapshot);
       for (const warning of warnings) log.warn('configuration', { path: warning.path, problem: warning.message });

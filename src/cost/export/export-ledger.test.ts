@@ -6,7 +6,8 @@ import type { LedgerEvent } from '../../core/ledger-event.ts';
 import { collect, entriesOf, ledgerEvent, readerOf } from '../cost-kit.test.ts';
 import { LEDGER_COLUMNS } from '../ledger-columns.ts';
 import { readCsv } from '../bill/read-csv.ts';
-import { type ExportFormat, exportLedger, streamIdBefore } from './export-ledger.ts';
+import { type ExportFormat, exportLedger } from './export-ledger.ts';
+import { streamIdBefore } from './stream-id-before.ts';
 
 const DAY = Date.UTC(2026, 5, 1);
 const ALL = { from: 0, to: Number.MAX_SAFE_INTEGER };

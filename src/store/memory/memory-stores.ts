@@ -5,6 +5,7 @@ import { createMemoryBudgetState } from './budget-state.ts';
 import { createMemoryDirectoryStore } from './directory-store.ts';
 import { createMemoryIdempotencyStore } from './idempotency-store.ts';
 import { createMemoryLeaderLease } from './leader.ts';
+import { createMemoryLiveStore } from './live-store.ts';
 import { createMemoryQuotaStore } from './quota-store.ts';
 import type { MemoryQuotaStoreOptions } from './quota-store.ts';
 import { createMemoryTraceStore } from './trace-store.ts';
@@ -24,6 +25,7 @@ export function createMemoryStores({
     directory: createMemoryDirectoryStore({ clock }),
     spend: createSpendReader({ source, clock, zone: ledger.zone }),
     budgets: createMemoryBudgetState({ clock }),
+    live: createMemoryLiveStore({ clock }),
     idempotency: createMemoryIdempotencyStore({ clock }),
     lease: createMemoryLeaderLease({ clock }),
     traces: createMemoryTraceStore({ clock }),

@@ -15,6 +15,7 @@ import { createRedisIdempotencyStore } from './idempotency-store.ts';
 import { createKeys } from './keys.ts';
 import { createRedisLeaderLease } from './leader.ts';
 import { createRedisLedgerReader } from './ledger-reader.ts';
+import { createRedisLiveStore } from './live-store.ts';
 import { createRedisQuotaStore, LEDGER_TTL_MS } from './quota-store.ts';
 import { createScriptRunner, readScripts } from './script-runner.ts';
 import type { ScriptSources } from './script-runner.ts';
@@ -82,6 +83,7 @@ export function createRedisStores({
       prefix: redis.keyPrefix,
       connect: () => connectRedis({ redis, onError: (error) => log.debug('budget connection', { error }) }),
     }),
+    live: createRedisLiveStore({ client, call, prefix: redis.keyPrefix }),
     idempotency: createRedisIdempotencyStore({ client, keyPrefix: redis.keyPrefix, call }),
     lease: createRedisLeaderLease({ client, call, prefix: redis.keyPrefix }),
     traces: createRedisTraceStore({ client, run, keys, breaker, metrics }),

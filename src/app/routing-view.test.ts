@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { LiveState } from '../core/ports/live.ts';
+import type { Snapshot } from '../core/snapshot.ts';
+import { routingView } from './routing-view.ts';
+import { serverStatus } from './server-status.ts';
+
+const deployment = (backend: string, price = 1, currency = 'USD') => ({
+  id: `m@${backend}`,
+  backend: { name: backend },
+  upstreamModel: 'm',
+  weight: 1,
+  price: { currency, promptPerMtok: price, completionPerMtok: price },
+});
+const configOf = (...deployments: readonly object[]): Snapshot =>
+  ({
+    generation: 3,
+    models: new Map([['m', { name: 'm', stage: 'full', fallback: [], deployments }]]),
+    routes: [],
+    ledger: { zone: 'UTC' },
+    audit: null,
+  }) as unknown as Snapshot;
+
+const row = (backend: string, requests: number, errors: number, running = 0): LiveState['rows'][number] => ({
+  route: 'r',
+  model: 'm',
+  deployment: `m@${backend}`,
+  backend,
+  running,
+  requests,
+  errors,
+  tokens: 0,
+  latencyP50: null,
+  latencyP95: null,
+  firstTokenP50: null,
+});
+
+test('a deployment is what its tries of the last minute say, over all routes', () => {
+  const rows = [row('a', 10, 4, 1), row('a', 1, 1, 2), row('b', 2, 1), row('c', 0, 0, 5), row('gone', 9, 9)];
+  const config = configOf(deployment('a'), deployment('b'), deployment('c'), deployment('d'));
+  const [model] = routingView(config, { at: 0, replicas: [], rows }).models;
+  assert.deepEqual(
+    model?.deployments.map(({ id, state, running }) => [id, state, running]),
+    [
+      ['m@a', 'healthy', 3],
+      ['m@b', 'failing', 0],
+      ['m@c', 'unknown', 5],
+      ['m@d', 'unknown', 0],
+    ],
+  );
+});
+
+test('a server has a currency where all that is paid has the same', () => {
+  const audit = { state: () => 'ok' as const };
+  const currency = (...deployments: readonly object[]) => serverStatus(configOf(...deployments), audit).currency;
+  assert.equal(currency(deployment('a', 1, 'EUR'), deployment('b', 0, 'USD')), 'EUR');
+  assert.equal(currency(deployment('a', 1, 'EUR'), deployment('b', 1, 'USD')), null);
+  assert.equal(currency(), null);
+  assert.equal(serverStatus(configOf(), audit).audit, null);
+  assert.match(serverStatus(configOf(), audit).version, /^\d+\.\d+\.\d+/);
+});

@@ -74,7 +74,7 @@ async function fetchChromium() {
     fs.writeFileSync(path.join(folder, 'fonts.conf'), fontsConfig());
     fs.writeFileSync(path.join(folder, 'chromium'), STARTER, { mode: 0o755 });
     const { status, stderr } = spawnSync(path.join(folder, 'chromium'), ['--version'], { encoding: 'utf8' });
-    if (status !== 0) throw new SetupError(`chromium: it does not run here: ${String(stderr).trim().slice(-300)}`);
+    if (status !== 0) throw new SetupError(`chromium: it does not run here: ${stderr.trim().slice(-300)}`);
   });
 }
 

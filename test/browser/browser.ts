@@ -82,9 +82,9 @@ interface Violation {
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
   const require = createRequire(import.meta.url);
   await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
-  const { violations } = (await page.evaluate('globalThis.axe.run(document)')) as {
-    readonly violations: readonly Violation[];
-  };
+  const { violations } = await page.evaluate<{ readonly violations: readonly Violation[] }>(
+    'globalThis.axe.run(document)',
+  );
   return violations.map(
     ({ id, impact, nodes }) =>
       `${impact} ${id}: ${nodes.map((node) => `${node.html} ${node.failureSummary}`).join('\n')}`,

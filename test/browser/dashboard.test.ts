@@ -252,7 +252,7 @@ test('everything can be reached and used by keyboard', browser, async () => {
   const order: string[] = [];
   for (let step = 0; step < 10; step += 1) {
     await page.keyboard.press('Tab');
-    order.push((await page.evaluate('document.activeElement.textContent')) as string);
+    order.push(await page.evaluate<string>('document.activeElement.textContent'));
   }
   assert.deepEqual(order.slice(0, -2), [...VIEWS, 'Sign out']);
   assert.equal(order.at(-1), 'Refresh');
@@ -287,7 +287,7 @@ for (const colorScheme of ['light', 'dark'] as const)
         if (view === 'Limits') await page.getByLabel('Tenant').selectOption({ label: 'acme' });
         await settled(page);
         assert.deepEqual(await accessibilityFaults(page), [], `${view} ${width}`);
-        const wide = (await page.evaluate('document.documentElement.scrollWidth')) as number;
+        const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
         assert.ok(wide <= width, `${view}: ${wide} of ${width}`);
         if (width === 390 || colorScheme === 'dark')
           await picture(`dashboard-${colorScheme}-${width}-${view.toLowerCase()}`);

@@ -96,7 +96,7 @@ test('it is accessible in light and dark, on paper and on a phone', { skip: noBr
     await page.goto(url);
     for (const summary of await page.locator('summary').all()) await summary.click();
     assert.deepEqual(await accessibilityFaults(page), []);
-    const wide = (await page.evaluate('document.documentElement.scrollWidth')) as number;
+    const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
     assert.ok(wide <= 390, `${colorScheme}: the page is ${wide} wide`);
     await picture(`report-phone-${colorScheme}`);
   }

@@ -32,7 +32,7 @@ let known: readonly UiFile[] | null = null;
 
 /** All files of the dashboard, read once. From source, types are stripped here; a built one has its scripts ready. */
 export function readUi(): readonly UiFile[] {
-  known ??= readAll();
+  known ??= withoutWarnings(readAll);
   return known;
 }
 
@@ -61,16 +61,16 @@ const read = (name: string): string => readFileSync(new URL(name, ROOM), 'utf8')
 
 /** TypeScript as a module for browsers: without types, and importing what is served. */
 function scriptOf(source: string): string {
-  return strip(source).replaceAll(/(\bfrom\s*'\.{1,2}\/[^']+)\.ts'/g, "$1.js'");
+  return module.stripTypeScriptTypes(source).replaceAll(/(\bfrom\s*'\.{1,2}\/[^']+)\.ts'/g, "$1.js'");
 }
 
-/** Node says on every first call that this may change. That is for those who work on it, not for those who run it. */
-function strip(source: string): string {
-  const { emitWarning } = process;
+/** Node says on the first call that this may change. That is for those who work on it, not for those who run it. */
+function withoutWarnings<T>(work: () => T): T {
+  const warn = process.emitWarning.bind(process);
   process.emitWarning = () => {};
   try {
-    return module.stripTypeScriptTypes(source);
+    return work();
   } finally {
-    process.emitWarning = emitWarning;
+    process.emitWarning = warn;
   }
 }

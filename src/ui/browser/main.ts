@@ -1,8 +1,9 @@
-import { createApp } from '../client/app.ts';
-import type { App, Session } from '../client/app.ts';
+import { App } from '../client/app.ts';
+import type { Session } from '../client/app.ts';
 import { VIEWS } from '../client/needs.ts';
 import type { View } from '../client/needs.ts';
 import { page, TITLES } from '../views/page.ts';
+import type { Actions } from '../views/page.ts';
 import type { Room } from '../views/view-model.ts';
 import { patch } from './patch.ts';
 
@@ -34,7 +35,7 @@ const viewOf = (hash: string): View => VIEWS.find((name) => `#/${name}` === hash
 const root = need('app');
 const said = need('said');
 
-const app: App = createApp({
+const app = new App({
   fetch: (...args) => globalThis.fetch(...args),
   base: document.baseURI,
   session,
@@ -60,6 +61,13 @@ function roomOf(): Room {
   return { whole: step(page), half: step(half) };
 }
 
+const actions: Actions = {
+  signIn: (token, remember) => void signIn(token, remember),
+  signOut,
+  choose: (change) => app.choose(change),
+  refresh: () => app.refresh(),
+};
+
 let waiting = false;
 /** Draws once for all that changed in one go. */
 function draw(): void {
@@ -68,7 +76,7 @@ function draw(): void {
   queueMicrotask(() => {
     waiting = false;
     const model = app.model();
-    patch(root, page(model, { ...app, signIn: (token, remember) => void signIn(token, remember), signOut }));
+    patch(root, page(model, actions));
     document.title = `${model.view === null ? 'Sign in' : TITLES[model.view.choice.view]} \u2013 TokenLat`;
   });
 }

@@ -1,4 +1,4 @@
-import type { Live, Routing, Status } from '../data/wire.ts';
+import type { Deployment, Live, Routing, Status } from '../data/wire.ts';
 import { dayStarts } from '../text/zone-days.ts';
 import { liveTotals } from '../views/live-view.ts';
 import { failing } from '../views/models-view.ts';
@@ -7,7 +7,7 @@ import { TRAIL } from '../views/view-model.ts';
 import type { LiveTrail, Room, ViewModel } from '../views/view-model.ts';
 import { createApi, isToken } from './api.ts';
 import type { Api } from './api.ts';
-import { createFeed } from './feed.ts';
+import { Feed } from './feed.ts';
 import type { FeedOptions } from './feed.ts';
 import { daysOf, factsOf, needsOf, STATUS_KEY } from './needs.ts';
 import type { Choice, Facts } from './needs.ts';
@@ -42,145 +42,165 @@ export interface AppOptions extends Pick<FeedOptions, 'time' | 'later'> {
   readonly say: (text: string) => void;
 }
 
-export interface App {
-  readonly model: () => PageModel;
-  /** Tries the token. `remember`: keep it for this tab. True when it opens the API. */
-  readonly signIn: (token: string, remember: boolean) => Promise<boolean>;
-  readonly signOut: () => void;
-  readonly choose: (change: Partial<Choice>) => void;
-  readonly refresh: () => void;
-  readonly setSeen: (seen: boolean) => void;
-}
-
 const NOT_A_TOKEN: Problem = {
   kind: 'signed-out',
   what: 'This cannot be a token.',
   advice: 'A token is one line of letters, digits and signs, without blanks.',
   waitMs: null,
 };
-const NO_TRAIL: LiveTrail = { running: [], requests: [], tokens: [] };
+const NOTHING_SEEN: { readonly of: LiveTrail; readonly at: string } = {
+  of: { running: [], requests: [], tokens: [] },
+  at: '',
+};
+/** What was told last. */
+const NOTHING_HEARD: { readonly problem: Problem | null; readonly failing: string } = { problem: null, failing: '' };
 
 /** Everything that the dashboard does, without the document it is shown in. */
-export function createApp(options: AppOptions): App {
-  const { fetch, base, session, onChange, say } = options;
-  let api: Api | null = null;
-  let status: Status | null = null;
+export class App {
+  readonly #options: AppOptions;
+  readonly #feed: Feed;
+  #api: Api | null = null;
+  #status: Status | null = null;
   /** How far the server's clock is ahead. */
-  let ahead = 0;
-  let { choice } = options;
-  let signInState: PageModel['signIn'] = { problem: null, busy: false };
-  let trail = { of: NO_TRAIL, at: '' };
-  let heard = { problem: null as Problem | null, failing: '' };
+  #ahead = 0;
+  #choice: Choice;
+  #signIn: PageModel['signIn'] = { problem: null, busy: false };
+  #trail = NOTHING_SEEN;
+  #heard = NOTHING_HEARD;
 
-  const time = (): number => options.time() + ahead;
-  const feed = createFeed({
-    time,
-    later: options.later,
-    onChange: () => follow(),
-    onSignedOut: (problem) => {
-      session.write(null);
-      feed.want([]);
-      api = null;
-      signInState = { problem, busy: false };
-      say(`${problem.what} ${problem.advice}`);
-      onChange();
-    },
-  });
-
-  const asking = (as: Status, by: Api) => ({ api: by, status: as, choice, now: time() });
-  const factsFor = (as: Status): Facts => factsOf(asking(as, api ?? createApi({ fetch, base, token: '' })), feed);
-
-  /** Asks for what is wanted now, takes what came, and tells what changed. */
-  function follow(): void {
-    status = feed.part<Status>(STATUS_KEY).value ?? status;
-    if (status !== null && api !== null) feed.want(needsOf(asking(status, api), feed));
-    if (status !== null) {
-      const facts = factsFor(status);
-      trail = longer(trail, facts.live.value);
-      heard = tell(heard, { problem: api === null ? null : worstOf(wantedParts(facts)), routing: facts.routing.value });
-    }
-    onChange();
+  constructor(options: AppOptions) {
+    this.#options = options;
+    this.#choice = options.choice;
+    this.#feed = new Feed({
+      time: () => this.#time(),
+      later: options.later,
+      onChange: () => this.#follow(),
+      onSignedOut: (problem) => this.#lose(problem),
+    });
   }
 
-  function tell(before: typeof heard, now: { readonly problem: Problem | null; readonly routing: Routing | null }) {
-    if (now.problem !== null && now.problem.kind !== before.problem?.kind)
-      say(`${now.problem.what} The figures are those of the last answer. ${now.problem.advice}`);
-    if (now.problem === null && before.problem !== null) say('The figures are fresh again.');
-    const broken =
-      now.routing === null
-        ? before.failing
-        : failing(now.routing)
-            .map(({ id }) => id)
-            .join(', ');
-    if (broken !== before.failing) say(broken === '' ? 'No deployment is failing any more.' : `Failing: ${broken}.`);
-    return { problem: now.problem, failing: broken };
+  model(): PageModel {
+    const [status, api] = [this.#status, this.#api];
+    const parts = status === null ? [] : this.#wanted(this.#facts(status));
+    return {
+      signIn: this.#signIn,
+      signedOut: status !== null && api === null,
+      view: status === null ? null : this.#view(status),
+      problem: api === null ? this.#signIn.problem : worstOf(parts),
+    };
   }
 
-  async function signIn(token: string, remember: boolean): Promise<boolean> {
-    if (!isToken(token)) {
-      signInState = { problem: NOT_A_TOKEN, busy: false };
-      onChange();
-      return false;
-    }
-    signInState = { problem: null, busy: true };
-    onChange();
-    const trial = createApi({ fetch, base, token });
-    const result = await trial.get<Status>('status');
-    if (!result.ok) {
-      if (result.problem.kind === 'signed-out') session.write(null);
-      signInState = { problem: result.problem, busy: false };
-      onChange();
-      return false;
-    }
-    signInState = { problem: null, busy: false };
+  /** Tries the token. `remember`: keep it for this tab. True when it opens the API. */
+  async signIn(token: string, remember: boolean): Promise<boolean> {
+    const { fetch, base, session } = this.#options;
+    if (!isToken(token)) return this.#refuse(NOT_A_TOKEN);
+    this.#signIn = { problem: null, busy: true };
+    this.#options.onChange();
+    const api = createApi({ fetch, base, token });
+    const result = await api.get<Status>('status');
+    if (!result.ok) return this.#refuse(result.problem);
     // Another caller must not see what the last one saw.
-    feed.clear();
-    [trail, heard] = [
-      { of: NO_TRAIL, at: '' },
-      { problem: null, failing: '' },
-    ];
-    ahead = Date.parse(result.value.now) - options.time();
-    [api, status] = [trial, result.value];
-    choice = { ...choice, tenant: status.tenant };
+    this.#forget();
+    this.#ahead = Date.parse(result.value.now) - this.#options.time();
+    [this.#api, this.#status] = [api, result.value];
+    this.#choice = { ...this.#choice, tenant: result.value.tenant };
     session.write(remember ? token : null);
-    follow();
+    this.#follow();
     return true;
   }
 
-  return {
-    signIn,
-    model: () => ({
-      signIn: signInState,
-      signedOut: status !== null && api === null,
-      view: status === null ? null : viewOf(status),
-      problem: status === null || api === null ? signInState.problem : worstOf(wantedParts(factsFor(status))),
-    }),
-    signOut: () => {
-      session.write(null);
-      feed.clear();
-      [api, status, trail] = [null, null, { of: NO_TRAIL, at: '' }];
-      signInState = { problem: null, busy: false };
-      choice = { ...choice, tenant: null };
-      onChange();
-    },
-    choose: (change) => {
-      choice = { ...choice, ...change };
-      follow();
-    },
-    refresh: () => feed.refresh(),
-    setSeen: (seen) => (seen ? feed.resume() : feed.pause()),
-  };
+  signOut(): void {
+    this.#options.session.write(null);
+    this.#forget();
+    this.#choice = { ...this.#choice, tenant: null };
+    this.#options.onChange();
+  }
 
-  function viewOf(as: Status): ViewModel {
-    const now = time();
-    const { from, to } = daysOf({ status: as, choice, now });
-    const starts = dayStarts(from, to, as.zone);
-    return { choice, status: as, facts: factsFor(as), trail: trail.of, now, starts, room: options.room() };
+  choose(change: Partial<Choice>): void {
+    this.#choice = { ...this.#choice, ...change };
+    this.#follow();
+  }
+
+  /** Asks for all that is shown, now. */
+  refresh(): void {
+    this.#feed.refresh();
+  }
+
+  /** Does anybody look? */
+  setSeen(seen: boolean): void {
+    if (seen) this.#feed.resume();
+    else this.#feed.pause();
+  }
+
+  #time(): number {
+    return this.#options.time() + this.#ahead;
+  }
+
+  #refuse(problem: Problem): false {
+    if (problem.kind === 'signed-out') this.#options.session.write(null);
+    this.#signIn = { problem, busy: false };
+    this.#options.onChange();
+    return false;
+  }
+
+  #forget(): void {
+    this.#feed.clear();
+    [this.#api, this.#status] = [null, null];
+    [this.#trail, this.#heard] = [NOTHING_SEEN, NOTHING_HEARD];
+    this.#signIn = { problem: null, busy: false };
+  }
+
+  /** The token opens nothing any more: what is known stays to be seen, and nothing is asked. */
+  #lose(problem: Problem): void {
+    this.#feed.want([]);
+    this.#api = null;
+    this.#options.say(`${problem.what} ${problem.advice}`);
+    this.#refuse(problem);
+  }
+
+  /** Asks for what is wanted now, takes what came, and tells what changed. */
+  #follow(): void {
+    this.#status = this.#feed.part<Status>(STATUS_KEY).value ?? this.#status;
+    const [status, api] = [this.#status, this.#api];
+    if (status !== null) {
+      if (api !== null) this.#feed.want(needsOf(this.#asking(status, api), this.#feed));
+      const facts = this.#facts(status);
+      this.#trail = longer(this.#trail, facts.live.value);
+      if (api !== null) this.#tell(worstOf(this.#wanted(facts)), facts.routing.value);
+    }
+    this.#options.onChange();
+  }
+
+  #tell(problem: Problem | null, routing: Routing | null): void {
+    const { say } = this.#options;
+    const before = this.#heard;
+    if (problem !== null && problem.kind !== before.problem?.kind)
+      say(`${problem.what} The figures are those of the last answer. ${problem.advice}`);
+    if (problem === null && before.problem !== null) say('The figures are fresh again.');
+    const broken = routing === null ? before.failing : namesOf(failing(routing));
+    if (broken !== before.failing) say(broken === '' ? 'No deployment is failing any more.' : `Failing: ${broken}.`);
+    this.#heard = { problem, failing: broken };
+  }
+
+  #asking(status: Status, api: Api) {
+    return { api, status, choice: this.#choice, now: this.#time() };
+  }
+
+  #facts(status: Status): Facts {
+    const { fetch, base } = this.#options;
+    return factsOf(this.#asking(status, this.#api ?? createApi({ fetch, base, token: '' })), this.#feed);
+  }
+
+  #view(status: Status): ViewModel {
+    const [choice, now] = [this.#choice, this.#time()];
+    const { from, to } = daysOf({ status, choice, now });
+    const starts = dayStarts(from, to, status.zone);
+    const facts = this.#facts(status);
+    return { choice, status, facts, trail: this.#trail.of, now, starts, room: this.#options.room() };
   }
 
   /** Parts of the chosen view; others may be old without anybody minding. */
-  function wantedParts(facts: Facts) {
-    const { spend, top, budgets, quotas, live, routing, keys } = facts;
+  #wanted({ spend, top, budgets, quotas, live, routing, keys }: Facts) {
     const parts = {
       overview: [spend, budgets, live, routing],
       spend: [spend, top],
@@ -190,9 +210,11 @@ export function createApp(options: AppOptions): App {
       models: [routing],
       keys: [keys],
     };
-    return parts[choice.view];
+    return parts[this.#choice.view];
   }
 }
+
+const namesOf = (deployments: readonly Deployment[]): string => deployments.map(({ id }) => id).join(', ');
 
 /** One look more, once for each answer. */
 function longer(trail: { readonly of: LiveTrail; readonly at: string }, live: Live | null) {

@@ -27,19 +27,6 @@ export interface FeedOptions {
   readonly onSignedOut: (problem: Problem) => void;
 }
 
-export interface Feed {
-  /** From now on these are kept fresh, and no others; what is known already stays known. */
-  readonly want: (needs: readonly Need[]) => void;
-  readonly part: <T>(key: string) => Part<T>;
-  /** Nothing is asked until `resume`: nobody looks. */
-  readonly pause: () => void;
-  readonly resume: () => void;
-  /** Asks for everything now. */
-  readonly refresh: () => void;
-  /** Forgets everything. */
-  readonly clear: () => void;
-}
-
 interface Watched {
   need: Need;
   failures: number;
@@ -51,91 +38,106 @@ const UNKNOWN: Part<never> = { value: null, at: null, problem: null };
 const SLOWEST_MS = 60_000;
 
 /** Keeps parts fresh: each in its own time, later after each failure, and not at all while paused. */
-export function createFeed({ time, later, onChange, onSignedOut }: FeedOptions): Feed {
-  const parts = new Map<string, Part>();
-  const watched = new Map<string, Watched>();
-  let paused = false;
-  let age = 0;
+export class Feed {
+  readonly #options: FeedOptions;
+  readonly #parts = new Map<string, Part>();
+  readonly #watched = new Map<string, Watched>();
+  #paused = false;
+  /** Answers to what was asked before the last `clear` count no more. */
+  #age = 0;
 
-  async function ask(one: Watched): Promise<void> {
+  constructor(options: FeedOptions) {
+    this.#options = options;
+  }
+
+  /** From now on these are kept fresh, and no others; what is known already stays known. */
+  want(needs: readonly Need[]): void {
+    const keys = new Set(needs.map(({ key }) => key));
+    for (const [key, one] of this.#watched) {
+      if (keys.has(key)) continue;
+      stop(one);
+      this.#watched.delete(key);
+    }
+    for (const need of needs) {
+      const known = this.#watched.get(need.key);
+      if (known !== undefined) {
+        known.need = need;
+        continue;
+      }
+      const one: Watched = { need, failures: 0, asking: false, cancel: null };
+      this.#watched.set(need.key, one);
+      this.#schedule(one);
+    }
+  }
+
+  part<T>(key: string): Part<T> {
+    return (this.#parts.get(key) ?? UNKNOWN) as Part<T>;
+  }
+
+  /** Nothing is asked until `resume`: nobody looks. */
+  pause(): void {
+    this.#paused = true;
+    this.#watched.forEach(stop);
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    for (const one of this.#watched.values()) this.#schedule(one);
+  }
+
+  /** Asks for everything now. */
+  refresh(): void {
+    for (const one of this.#watched.values()) {
+      stop(one);
+      if (!one.asking) void this.#ask(one);
+    }
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.#age += 1;
+    this.#watched.forEach(stop);
+    this.#watched.clear();
+    this.#parts.clear();
+  }
+
+  async #ask(one: Watched): Promise<void> {
     const { need } = one;
-    const asked = age;
+    const age = this.#age;
     one.asking = true;
     const result = await need.load();
-    if (asked !== age) return;
+    if (age !== this.#age) return;
     one.asking = false;
-    keep(need.key, one, result);
-    if (watched.get(need.key) === one && !(!result.ok && result.problem.kind === 'signed-out')) schedule(one);
-    onChange();
-    if (!result.ok && result.problem.kind === 'signed-out') onSignedOut(result.problem);
+    this.#keep(one, need.key, result);
+    const signedOut = !result.ok && result.problem.kind === 'signed-out' ? result.problem : null;
+    if (signedOut === null && this.#watched.get(need.key) === one) this.#schedule(one);
+    this.#options.onChange();
+    if (signedOut !== null) this.#options.onSignedOut(signedOut);
   }
 
-  function keep(key: string, one: Watched, result: Result<unknown>): void {
-    const before = parts.get(key) ?? UNKNOWN;
+  #keep(one: Watched, key: string, result: Result<unknown>): void {
     one.failures = result.ok ? 0 : one.failures + 1;
-    parts.set(
-      key,
-      result.ok ? { value: result.value, at: time(), problem: null } : { ...before, problem: result.problem },
-    );
+    const part = result.ok
+      ? { value: result.value, at: this.#options.time(), problem: null }
+      : { ...this.part(key), problem: result.problem };
+    this.#parts.set(key, part);
   }
 
-  function waitOf({ need, failures }: Watched): number {
-    const { problem = null, at = null } = parts.get(need.key) ?? UNKNOWN;
-    if (problem === null) return at === null ? 0 : Math.max(0, at + need.everyMs - time());
-    const doubled = Math.min(SLOWEST_MS, need.everyMs * 2 ** Math.min(failures - 1, 5));
+  #schedule(one: Watched): void {
+    one.cancel?.();
+    one.cancel = this.#paused || one.asking ? null : this.#options.later(this.#waitOf(one), () => void this.#ask(one));
+  }
+
+  #waitOf({ need, failures }: Watched): number {
+    const { problem, at } = this.part(need.key);
+    if (problem === null) return at === null ? 0 : Math.max(0, at + need.everyMs - this.#options.time());
+    const doubled = Math.min(SLOWEST_MS, need.everyMs * 2 ** Math.min(Math.max(failures - 1, 0), 5));
     return Math.max(problem.waitMs ?? 0, doubled);
   }
+}
 
-  function schedule(one: Watched): void {
-    one.cancel?.();
-    one.cancel = paused || one.asking ? null : later(waitOf(one), () => void ask(one));
-  }
-
-  function stop(one: Watched): void {
-    one.cancel?.();
-    one.cancel = null;
-  }
-
-  return {
-    want: (needs) => {
-      const keys = new Set(needs.map(({ key }) => key));
-      for (const [key, one] of watched)
-        if (!keys.has(key)) {
-          stop(one);
-          watched.delete(key);
-        }
-      for (const need of needs) {
-        const known = watched.get(need.key);
-        if (known !== undefined) {
-          known.need = need;
-          continue;
-        }
-        const one: Watched = { need, failures: 0, asking: false, cancel: null };
-        watched.set(need.key, one);
-        schedule(one);
-      }
-    },
-    part: <T>(key: string) => (parts.get(key) ?? UNKNOWN) as Part<T>,
-    pause: () => {
-      paused = true;
-      watched.forEach(stop);
-    },
-    resume: () => {
-      if (!paused) return;
-      paused = false;
-      watched.forEach(schedule);
-    },
-    refresh: () => {
-      for (const one of watched.values()) {
-        stop(one);
-        if (!one.asking) void ask(one);
-      }
-    },
-    clear: () => {
-      age += 1;
-      watched.forEach(stop);
-      watched.clear();
-      parts.clear();
-    },
-  };
+function stop(one: Watched): void {
+  one.cancel?.();
+  one.cancel = null;
 }

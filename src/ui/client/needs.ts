@@ -123,20 +123,20 @@ const drawn = ({ value }: Part<Listed<Budget>>): readonly Budget[] =>
   (value?.rows ?? []).filter(({ state }) => state !== null && state !== undefined).slice(0, DRAWN_BUDGETS);
 
 /** What is known of all that the views show. */
-export function factsOf(asking: Asking, { part }: Pick<Feed, 'part'>): Facts {
+export function factsOf(asking: Asking, feed: Pick<Feed, 'part'>): Facts {
   const all = questions(asking);
-  const budgets = part<Listed<Budget>>(all.budgets.key);
+  const budgets = feed.part<Listed<Budget>>(all.budgets.key);
   const byId = new Map(drawn(budgets).map((budget) => [budget.id, all.ofBudget(budget).key]));
   return {
-    tenants: part(all.tenants.key),
-    spend: part(all.spend.key),
-    top: part(all.top.key),
+    tenants: feed.part(all.tenants.key),
+    spend: feed.part(all.spend.key),
+    top: feed.part(all.top.key),
     budgets,
-    quotas: part(all.quotas.key),
-    live: part(all.live.key),
-    routing: part(all.routing.key),
-    keys: part(all.keys.key),
-    ofBudget: (id) => part(byId.get(id) ?? ''),
+    quotas: feed.part(all.quotas.key),
+    live: feed.part(all.live.key),
+    routing: feed.part(all.routing.key),
+    keys: feed.part(all.keys.key),
+    ofBudget: (id) => feed.part(byId.get(id) ?? ''),
   };
 }
 

@@ -74,7 +74,8 @@ function timeFormat(zone: string, options: Intl.DateTimeFormatOptions): Intl.Dat
 /** Browsers know other zones than servers: a name that is not known here is shown as UTC. */
 export function isZone(zone: string): boolean {
   try {
-    return new Intl.DateTimeFormat('en-GB', { timeZone: zone }) !== null && zone !== '';
+    new Intl.DateTimeFormat('en-GB', { timeZone: zone }).format(0);
+    return true;
   } catch {
     return false;
   }

@@ -10,7 +10,7 @@ export function visible(text: string): string {
 
 /** At most `most` characters, the middle left out: names tend to differ at both ends. */
 export function shortened(text: string, most: number): string {
-  const marks = [...visible(text)];
+  const marks = Array.from(visible(text));
   if (marks.length <= most) return marks.join('');
   const head = Math.ceil((most - 1) * 0.6);
   return `${marks.slice(0, head).join('')}\u2026${marks.slice(marks.length - (most - 1 - head)).join('')}`;

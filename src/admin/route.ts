@@ -6,10 +6,10 @@ import type { AdminDeps } from './admin-deps.ts';
 /**
  * Who may use a route. `tenant` says where the tenant stands that the request is about: a caller of one tenant comes in for
  * that tenant only. `record`: the route loads a record and asks for its tenant. `none`: for callers of all tenants only.
- * `any`: about no tenant at all, for every caller.
+ * `any`: about no tenant at all, for every caller. `files`: of a page, which loads dozens of them at once.
  */
 export type Rule =
-  | { readonly kind: 'public' }
+  | { readonly kind: 'public'; readonly files?: true }
   | {
       readonly kind: 'role';
       readonly role: AdminRole;

@@ -38,7 +38,7 @@ export function uiRoutes(files: readonly UiFile[]): readonly AdminRoute[] {
       method: 'GET',
       path,
       summary: 'A file of the dashboard',
-      rule: { kind: 'public' },
+      rule: { kind: 'public', files: true },
       params: null,
       query: null,
       body: null,

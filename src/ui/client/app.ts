@@ -26,6 +26,8 @@ export interface PageModel {
   readonly view: ViewModel | null;
   /** The token has stopped to open it: what is known stays, nothing is asked. */
   readonly signedOut: boolean;
+  /** When the newest figures of the view came, Unix milliseconds; null = there are none yet. */
+  readonly updatedAt: number | null;
   /** Why figures are old; null = they are not. */
   readonly problem: Problem | null;
 }
@@ -86,6 +88,7 @@ export class App {
       signIn: this.#signIn,
       signedOut: status !== null && api === null,
       view: status === null ? null : this.#view(status),
+      updatedAt: parts.reduce<number | null>((last, { at }) => (at !== null && at > (last ?? 0) ? at : last), null),
       problem: api === null ? this.#signIn.problem : worstOf(parts),
     };
   }

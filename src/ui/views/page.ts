@@ -58,7 +58,7 @@ export function page(model: PageModel, actions: Actions): UiElement {
         'header',
         { class: 'view-head' },
         h('h1', { id: 'title', tabindex: '-1' }, TITLES[view.choice.view]),
-        controls(view, actions),
+        controls(view, actions, model.updatedAt),
       ),
       h('div', { id: 'trouble' }, trouble(model, actions)),
       h('div', { id: `view-${view.choice.view}`, class: 'view-body' }, BODIES[view.choice.view](view)),
@@ -119,7 +119,7 @@ function sidebar({ choice, status }: ViewModel, { signOut }: Actions): UiElement
 
 const VALUE_OF = ({ target }: { readonly target: unknown }): string => (target as { readonly value: string }).value;
 
-function controls(view: ViewModel, { choose, refresh }: Actions): UiElement {
+function controls(view: ViewModel, { choose, refresh }: Actions, updatedAt: number | null): UiElement {
   const { choice, status } = view;
   const byTenant = status.tenant === null && !['live', 'models'].includes(choice.view);
   return h(
@@ -128,7 +128,9 @@ function controls(view: ViewModel, { choose, refresh }: Actions): UiElement {
     byTenant ? tenantChoice(view, choose) : null,
     choice.view === 'spend' ? rangeChoice(choice, choose) : null,
     listening(h('button', { type: 'button' }, 'Refresh'), { click: refresh }),
-    h('p', { class: 'fresh' }, `${clockTime(view.now, status.zone)} ${status.zone}`),
+    updatedAt === null
+      ? null
+      : h('p', { class: 'fresh' }, `Updated ${clockTime(updatedAt, status.zone)}, ${status.zone}`),
   );
 }
 

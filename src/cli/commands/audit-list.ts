@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { adminCommand, formatOf, openAdmin, wholeNumber, type AdminFlags } from '../admin-command.ts';
 import { pathOf, type AdminClient, type Answer } from '../admin-client.ts';
 import { showRows, type Cell, type Column } from '../output.ts';

@@ -22,7 +22,10 @@ before(async () => {
     config: {
       backends: [{ name: 'mock', endpoints: [{ url: `${upstream.url}/v1` }] }],
       models: [
-        { name: 'chat', deployments: [{ backend: 'mock', price: { prompt_per_mtok: 1e6, completion_per_mtok: 2e6 } }] },
+        {
+          name: 'chat',
+          deployments: [{ backend: 'mock', price: { prompt_per_mtok: 400_000, completion_per_mtok: 800_000 } }],
+        },
       ],
       admin: { port, tokens: [{ name: 'ops', role: 'viewer', token: TOKEN }] },
     },

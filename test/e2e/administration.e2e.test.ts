@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { freePorts } from '../../scripts/demo/free-ports.ts';
 import { waitUntil } from '../../src/app/wait-until.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -285,4 +288,18 @@ test('limits of all levels are read at once, and narrowed by name', async () => 
     (await left(query)).map((row) => (row as unknown[])[0]);
   assert.deepEqual(await scopes(`&key=${id}`), ['tenant', 'line:l1', `key:${id}`, 'subject:ann', 'model:chat']);
   assert.deepEqual(await scopes('&subject=bob&business_line=l2&model=other'), ['tenant', 'line:l2', 'subject:bob']);
+});
+
+test('the same from a terminal', async () => {
+  const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+  const run = async (...words: readonly string[]): Promise<string> => {
+    const env = { ...process.env, TOKENLAT_ADMIN_URL: origin, TOKENLAT_ADMIN_TOKEN: TOKEN };
+    return (await promisify(execFile)(process.execPath, [main, ...words], { env })).stdout;
+  };
+  assert.match(await run('live'), /^replica \S+: 2 workers, \d+ requests under way, up \d+[smhd]/);
+  assert.match(await run('quota', 'show', 'levels', '--line', 'l1'), /^requests_per_day +line:l1 +\d+ +70 +\d+ +\[/m);
+  assert.match(await run('budget', 'list', '--tenant', 'thrifty'), /thrifty +day .* protected +50 100$/m);
+  assert.match(await run('top', '--tenant', 'counted', '-n', '1'), /^\[#{20}\] +0\.\d{6} +USD /m);
+  assert.match(await run('cost', 'report', '--by', 'tenant', '--csv'), /^at,tenant,requests,/);
+  assert.match(await run('audit', 'list', '--kind', 'admin'), /admin +tenant\.create +done +201 +ops +levels/);
 });

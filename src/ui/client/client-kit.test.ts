@@ -44,7 +44,7 @@ export function fakeFetch(
 ) {
   const asked: Asked[] = [];
   const fetch: typeof globalThis.fetch = async (input, init = {}) => {
-    const url = String(input);
+    const url = input instanceof Request ? input.url : input.toString();
     asked.push({ url, init });
     const found = answer(new URL(url));
     if (found instanceof Error) throw found;

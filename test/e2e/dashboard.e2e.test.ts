@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { freePorts } from '../../scripts/demo/free-ports.ts';
+import { money } from '../../src/ui/text/format.ts';
 import { noBrowser, openPage } from '../browser/browser.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
@@ -47,16 +48,13 @@ test(
     const send = chatClient(gateway, await gateway.token());
     for (let at = 0; at < 3; at += 1) assert.equal((await send(question('chat'))).status, 200);
     const events = await gateway.ledger('acme', 3);
-    const cost = events.reduce((sum, event) => sum + event.cost, 0) / 1e6;
+    const cost = events.reduce((sum, event) => sum + event.cost, 0);
 
     const { page, seen } = await openPage();
     await page.goto(`${url}/ui`);
     await page.getByLabel('Admin token').fill(TOKEN);
     await page.keyboard.press('Enter');
-    await page
-      .locator('.stat', { hasText: 'Spent today' })
-      .getByText(`$${cost.toFixed(2)}`)
-      .waitFor();
+    await page.locator('.stat', { hasText: 'Spent today' }).getByText(money(cost, 'USD')).waitFor();
     await page.locator('.stat', { hasText: 'Deployments' }).getByText('none failing').waitFor();
     const row = page
       .getByRole('group', { name: /by route and deployment/ })

@@ -9,6 +9,8 @@ import { killServer } from '../../test/fault/promises/kill-server.ts';
 import { killWorker } from '../../test/fault/promises/kill-worker.ts';
 import { manyLargeRequests, slowReaders } from '../../test/fault/promises/memory.ts';
 import { killRedis, pauseRedis, tellsDurability } from '../../test/fault/promises/redis.ts';
+import { losesState, rebuildsLedger } from '../../test/fault/promises/lose-state.ts';
+import { carriesLedger } from '../../test/fault/promises/sink.ts';
 import type { Verdict } from '../../test/fault/rig/verdict.ts';
 
 interface Run {
@@ -47,6 +49,9 @@ const RUNS: readonly Run[] = [
   },
   { name: 'memory-large-requests', run: () => manyLargeRequests({ requests: 200 }) },
   { name: 'handoff', run: attemptsElsewhere },
+  { name: 'lost-state', run: () => losesState({ seconds: 30 }) },
+  { name: 'ledger-rebuild', run: () => rebuildsLedger({ requests: 100_000 }) },
+  { name: 'sink', run: () => carriesLedger({ kills: 20 }) },
 ];
 
 const words = process.argv.slice(2);

@@ -35,6 +35,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   deployment_saturated: 'Every candidate has all its slots taken and its queue is full, or the wait was too long.',
   no_candidate: 'No route takes the request, or no backend is healthy.',
   store_unavailable: 'Redis does not answer and the route says `on_store_error: deny`.',
+  state_lost:
+    'Redis has lost what it held, `ledger.on_state_lost` says `deny`, and no operator has rebuilt it or accepted the loss.',
   identity_provider_unavailable:
     'No usable keys of the issuer: the key set cannot be had and the old one is older than `max_stale`.',
   audit_unavailable: 'The audit log cannot be written, and `audit.on_error` says `block`.',

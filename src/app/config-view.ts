@@ -61,12 +61,21 @@ export function configView(config: Snapshot): Json {
     timeouts: { ...config.timeouts },
     retry: { ...config.retry },
     filter: { enabled: config.filter.enabled, terms: config.filter.terms.length },
-    ledger: { ...config.ledger },
+    ledger: ledgerView(config.ledger),
     budgets: {
       alerts_at: config.budgets.alertsAt,
       channels: [...config.budgets.channels.values()].map(({ name, url }) => ({ name, url: place(url) })),
     },
     audit: config.audit === null ? null : { on_error: config.audit.onError, prompts: config.audit.prompts },
+  };
+}
+
+function ledgerView({ sink, ...ledger }: Snapshot['ledger']): Json {
+  if (sink === null) return { ...ledger, sink };
+  const { kind, url, user, database, table, engine, ttlDays, batch, intervalMs, keepUnsent } = sink;
+  return {
+    ...ledger,
+    sink: { kind, url: place(url), user, database, table, engine, ttlDays, batch, intervalMs, keepUnsent },
   };
 }
 

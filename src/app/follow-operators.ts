@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { createSendWebhook } from '../control/budgets/send-webhook.ts';
 import { watchBudgets } from '../control/budgets/watch-budgets.ts';
 import { type FollowedDirectory, followDirectory } from '../control/directory-view/follow-directory.ts';
@@ -15,6 +13,8 @@ import type { PromMetrics } from '../telemetry/metrics.ts';
 export interface FollowOperatorsOptions {
   readonly config: () => Snapshot;
   readonly stores: Pick<Stores, 'directory' | 'quota' | 'budgets' | 'lease'>;
+  /** Names this process among all replicas. */
+  readonly holder: string;
   readonly log: Log;
   readonly metrics: PromMetrics;
 }
@@ -29,7 +29,7 @@ export interface Operators {
 }
 
 /** Follows keys, tenants, business lines and budgets in the background, and takes part in watching budgets. */
-export function followOperators({ config, stores, log, metrics }: FollowOperatorsOptions): Operators {
+export function followOperators({ config, stores, holder, log, metrics }: FollowOperatorsOptions): Operators {
   const directory = followDirectory({ store: stores.directory, log, metrics });
   const keys = createKeyDirectory({ store: stores.directory, clock: systemClock, log });
   const budgets = watchBudgets({
@@ -38,7 +38,7 @@ export function followOperators({ config, stores, log, metrics }: FollowOperator
     lease: stores.lease,
     directory,
     config,
-    holder: `${hostname()}-${process.pid}-${randomUUID()}`,
+    holder,
     clock: systemClock,
     log,
     metrics,

@@ -1,3 +1,4 @@
+import type { WatchedState } from '../control/state-loss/watch-state.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { ProtectionView } from '../core/ports/budget-state.ts';
@@ -43,6 +44,8 @@ export interface GatewayOptions {
   readonly keys: Pick<KeyDirectory, 'find'>;
   readonly directory: DirectoryView;
   readonly protection: ProtectionView;
+  /** Whether the store still holds what it held. */
+  readonly state: Pick<WatchedState, 'loss' | 'epoch'>;
 }
 
 /** One process's gateway, without its wire. */
@@ -60,7 +63,7 @@ export interface Gateway {
 /** Joins the six stations, in the order in which a request meets them, to the stores and the telemetry. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, stores, dialects, worker, workers, log, metrics, clock, mayWatchBody, audit } = options;
-  const { keys, directory, protection, figures } = options;
+  const { keys, directory, protection, figures, state } = options;
   const client = createOpenAiClient();
   const live = new LiveRequests();
   const authenticate = createAuthenticate({ log, metrics, clock, keys, directory });
@@ -72,6 +75,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     log,
     clock,
     directory,
+    stateLost: () => state.loss() !== null,
   });
   const enhance = createEnhance();
   const adapt = createAdapt({ dialects: dialects.backends });
@@ -81,7 +85,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     .via(createRoute({ log, metrics, clock, supports: dialects.supports, directory, protection }))
     .via(enhance)
     .via(adapt.station)
-    .via(createWrap({ log, metrics, traces: stores.traces, audit }));
+    .via(createWrap({ log, metrics, traces: stores.traces, audit, epoch: state.epoch }));
   const flow: FlowOptions = {
     stations,
     adapt,

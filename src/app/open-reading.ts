@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Redis } from '../core/snapshot.ts';
+import type { Redis, Snapshot } from '../core/snapshot.ts';
 import type { Stores } from '../store/stores.ts';
 import { createRedisStores } from '../store/redis/redis-stores.ts';
 import { silentLog, silentMetrics } from '../telemetry/silent.ts';
@@ -8,11 +8,11 @@ import { load } from './load.ts';
 import { localRedis } from './local-redis.ts';
 import { StartupError } from './startup-error.ts';
 
-/** The stores of a running server, for reading. Throws `StartupError`. */
-export async function openReading(
-  path: string,
-  stateDir: string,
-): Promise<Pick<Stores, 'traces' | 'ledger' | 'spend' | 'close'>> {
+/** The stores of a running server, and its configuration. */
+export type Reading = Stores & { readonly snapshot: Snapshot };
+
+/** Opens the stores of a running server for a command. Throws `StartupError`. */
+export async function openReading(path: string, stateDir: string): Promise<Reading> {
   const { snapshot } = load(path);
   const redis = snapshot.redis ?? localRedis() ?? redisOf(stateDir);
   if (redis === null) {
@@ -20,12 +20,14 @@ export async function openReading(
       'no Redis to read from: set redis.url in the configuration, or name the --state of `tokenlat up`',
     );
   }
-  const stores = createRedisStores({ redis, ledger: snapshot.ledger, log: silentLog, metrics: silentMetrics });
+  const holdEvents = (): number => snapshot.ledger.sink?.keepUnsent ?? 0;
+  const ledger = { ...snapshot.ledger, holdEvents };
+  const stores = createRedisStores({ redis, ledger, log: silentLog, metrics: silentMetrics });
   if (!(await stores.ready(2000))) {
     await stores.close();
     throw new StartupError(`Redis does not answer at ${redactUrl(redis.url)}`);
   }
-  return stores;
+  return { ...stores, snapshot };
 }
 
 function redisOf(stateDir: string): Redis | null {

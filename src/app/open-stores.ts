@@ -7,8 +7,11 @@ import type { Stores } from '../store/stores.ts';
 import { localRedis } from './local-redis.ts';
 
 /** The stores that a configuration asks for: Redis, the one that `tokenlat up` started, or this process's memory. */
-export function openStores(config: Snapshot, log: Log, metrics: Metrics): Stores {
-  const redis = config.redis ?? localRedis();
-  if (redis === null) return createMemoryStores({ clock: systemClock, ledger: config.ledger });
-  return createRedisStores({ redis, ledger: config.ledger, log, metrics });
+export function openStores(config: () => Snapshot, log: Log, metrics: Metrics): Stores {
+  const { ledger, redis } = config();
+  const used = redis ?? localRedis();
+  if (used === null) return createMemoryStores({ clock: systemClock, ledger });
+  // With a sink, what was not sent stays up to a bound; the sink's follower trims behind itself.
+  const holdEvents = (): number => config().ledger.sink?.keepUnsent ?? 0;
+  return createRedisStores({ redis: used, ledger: { ...ledger, holdEvents }, log, metrics });
 }

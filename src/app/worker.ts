@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { WatchedState } from '../control/state-loss/watch-state.ts';
 import type { Log } from '../core/ports/telemetry.ts';
 import { createLiveFigures } from '../control/live/live-figures.ts';
 import { publishLive } from '../control/live/publish-live.ts';
@@ -10,7 +13,7 @@ import { openAdmin } from './open-admin.ts';
 import { bindAddress } from './bind-address.ts';
 import { bodyWatch } from './body-watch.ts';
 import { createDialects } from './dialects.ts';
-import { createGateway } from './gateway.ts';
+import { createGateway, type Gateway } from './gateway.ts';
 import { createLiveConfig, type LiveConfig } from './live-config.ts';
 import type { LoadedConfig } from './load.ts';
 import { createNeighbours } from './neighbours.ts';
@@ -19,7 +22,8 @@ import { followOperators } from './follow-operators.ts';
 import { openAudit, type OpenedAudit } from './open-audit.ts';
 import { openStores } from './open-stores.ts';
 import { serverLimits } from './server-limits.ts';
-import { startSweeper } from './sweeper.ts';
+import { tendLedger, type TendedLedger } from './tend-ledger.ts';
+import { watchStore } from './watch-store.ts';
 import type { WorkerReport } from './worker-messages.ts';
 
 export interface WorkerOptions {
@@ -49,11 +53,12 @@ const FLUSH_MS = 2000;
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { loaded, log } = options;
   const metrics = createMetrics({ labelValues: loaded.snapshot.telemetry.labelValues });
-  const stores = openStores(loaded.snapshot, log, metrics);
+  const config = createLiveConfig(loaded, log, metrics);
+  const stores = openStores(config.current, log, metrics);
   const redis = loaded.snapshot.redis ?? localRedis();
   const audit = openAudit(loaded.snapshot, { worker: options.index, log, metrics, redis });
   try {
-    return await assemble(options, { metrics, stores, audit });
+    return await assemble(options, { config, metrics, stores, audit });
   } catch (reason) {
     await audit.close();
     await stores.close();
@@ -63,6 +68,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
 }
 
 interface Parts {
+  readonly config: LiveConfig;
   readonly metrics: PromMetrics;
   readonly stores: Stores;
   readonly audit: OpenedAudit;
@@ -70,18 +76,20 @@ interface Parts {
 
 async function assemble(
   { loaded, index, runDir, replica, log }: WorkerOptions,
-  { metrics, stores, audit }: Parts,
+  { config, metrics, stores, audit }: Parts,
 ): Promise<Worker> {
   const { server: settings } = loaded.snapshot;
-  const config = createLiveConfig(loaded, log, metrics);
+  const holder = `${hostname()}-${process.pid}-${randomUUID()}`;
   const figures = createLiveFigures({ clock: systemClock });
-  const operators = followOperators({ config: config.current, stores, log, metrics });
+  const state = watchStore({ config: loaded.snapshot, stores, audit, recording: index === 0, log, metrics });
+  const operators = followOperators({ config: config.current, stores, holder, log, metrics });
   const gateway = createGateway({
     config: config.current,
     stores,
     keys: operators.keys,
     directory: operators.directory.view,
     protection: operators.protection,
+    state,
     dialects: createDialects({ templates: null }),
     worker: index,
     workers: settings.workers,
@@ -94,6 +102,7 @@ async function assemble(
   });
   await Promise.all([
     stores.ready(STORE_WAIT_MS),
+    state.ready(STORE_WAIT_MS),
     operators.directory.ready(STORE_WAIT_MS),
     gateway.prefetch(loaded.snapshot),
   ]);
@@ -124,30 +133,43 @@ async function assemble(
   const running = (): number => gateway.live.size;
   const told = publishLive({ figures, store: stores.live, replica, worker: index, running, clock: systemClock });
   config.follow(gateway.prefetch);
-  const stopSweeper = startSweeper(stores.quota, log, metrics);
+  const ledger = tendLedger({ config: config.current, stores, holder, log, metrics });
 
   return {
-    report: async () => ({
-      worker: index,
-      requests: gateway.live.size,
-      metrics: await metrics.registry.getMetricsAsJSON(),
-      ...(await conditionOf({ stores, audit, config })),
-    }),
+    report: () => reportOf({ index, gateway, config, metrics, stores, audit, ledger, state }),
     async drain(noticeMs) {
       config.close();
-      stopSweeper();
       await admin?.close();
       await server.drain(settings.drainMs, noticeMs);
       gateway.live.endAll();
       await Promise.race([gateway.live.finished(), sleep(FLUSH_MS, undefined, { ref: false })]);
       await stores.flush(FLUSH_MS);
+      await ledger.close();
       await told.close();
       await neighbours.close();
       await operators.close();
+      state.close();
       await audit.close();
       await stores.close();
       metrics.close();
     },
+  };
+}
+
+interface Looked extends Parts {
+  readonly index: number;
+  readonly gateway: Gateway;
+  readonly ledger: TendedLedger;
+  readonly state: WatchedState;
+}
+
+async function reportOf(looked: Looked): Promise<WorkerReport> {
+  const { index, gateway, metrics } = looked;
+  return {
+    worker: index,
+    requests: gateway.live.size,
+    metrics: await metrics.registry.getMetricsAsJSON(),
+    ...(await conditionOf(looked)),
   };
 }
 
@@ -156,18 +178,22 @@ async function conditionOf({
   stores,
   audit,
   config,
-}: Pick<Parts, 'stores' | 'audit'> & { readonly config: LiveConfig }): Promise<
-  Pick<WorkerReport, 'ready' | 'reasons' | 'generation'>
-> {
+  ledger,
+  state,
+}: Looked): Promise<Pick<WorkerReport, 'ready' | 'reasons' | 'generation'>> {
   const durability = await stores.durability().catch(() => null);
   const problem = config.problem();
-  const { routes, generation } = config.current();
+  const loss = state.loss();
+  const { routes, generation, ledger: rules } = config.current();
   const reasons = [
     ...(stores.state() === 'down' ? ['store: down'] : []),
+    ...(loss === null ? [] : [`store: has lost what it held (${loss.kind}): rebuild it, or accept the loss`]),
     ...(durability === null ? [] : durability.warnings.map((warning) => `store: ${warning}`)),
     ...(problem === null ? [] : [`config: ${problem}`]),
+    ...ledger.problems(),
     ...(audit.state() === 'failing' ? ['audit: cannot be written'] : []),
   ];
-  const ready = stores.state() === 'up' || routes.some((route) => route.onStoreError === 'allow');
+  const isServed = stores.state() === 'up' || routes.some((route) => route.onStoreError === 'allow');
+  const ready = isServed && (loss === null || rules.onStateLost === 'continue');
   return { ready, reasons, generation };
 }

@@ -10,6 +10,9 @@ const MAX_FACTS = MAX_BODY - 1024;
 /** Kept of facts that are too large, where they are short texts: who and which. */
 const IDENTIFIERS = ['id', 'request_id', 'tenant', 'subject', 'model', 'requested_model', 'event'] as const;
 const MAX_IDENTIFIER = 512;
+/** Kept whole, where it is of a sane size: what a lost ledger is made from again. */
+const ACCOUNTS = ['booking', 'store_epoch', 'store_at'] as const;
+const MAX_ACCOUNT = 64 * 1024;
 const LONE_SURROGATE = /[\ud800-\udfff]/gu;
 
 /**
@@ -25,12 +28,16 @@ export function writeFacts(facts: Facts): string {
   }
   const bytes = text.length > MAX_FACTS / 3 ? Buffer.byteLength(text) : 0;
   if (bytes <= MAX_FACTS) return text;
-  const kept = Object.fromEntries(
+  const kept: Record<string, Json> = Object.fromEntries(
     IDENTIFIERS.flatMap((key) => {
       const value = facts[key];
       return typeof value === 'string' && value.length <= MAX_IDENTIFIER ? [[key, mend(value, 0)]] : [];
     }),
   );
+  for (const key of ACCOUNTS) {
+    const value = mend(facts[key], 0);
+    if (value !== null && canonicalJson(value).length <= MAX_ACCOUNT) kept[key] = value;
+  }
   return canonicalJson({ ...kept, audit_too_large: { bytes, sha256: sha256(text) } });
 }
 

@@ -61,3 +61,13 @@ test('facts that are too large leave their size, hash and owner', () => {
     /^\{"audit_too_large":\{"bytes":2097199,"sha256":"[0-9a-f]{64}"\},"request_id":"r1","tenant":"acme"\}$/,
   );
 });
+
+test('facts that are too large keep what a ledger is made from', () => {
+  const booking = { events: [{ cost: 5, subject: 'a\ud800' }] };
+  const text = writeFacts({ tenant: 'acme', booking, store_epoch: 'e', store_at: 7, prompt: 'x'.repeat(MAX_BODY) });
+  const { audit_too_large: cut, ...kept } = JSON.parse(text) as Record<string, unknown>;
+  assert.notEqual(cut, undefined);
+  const mended = { events: [{ cost: 5, subject: 'a\ufffd' }] };
+  assert.deepEqual(kept, { tenant: 'acme', booking: mended, store_epoch: 'e', store_at: 7 });
+  assert.doesNotMatch(writeFacts({ booking: 'x'.repeat(MAX_BODY) }), /booking/);
+});

@@ -11,14 +11,14 @@ export interface BooksFlags {
 
 type Books = Awaited<ReturnType<typeof openReading>>;
 
-/** Adds them, and says so: the admin API has no route for this. */
-export function booksOptions(command: Command): Command {
+/** Adds them, and says so: the admin API has no route for this. `changes`: what the command changes. */
+export function booksOptions(command: Command, changes = 'Changes nothing.'): Command {
   return command
     .option('-c, --config <file>', 'configuration file', 'tokenlat.yaml')
     .option('--state <folder>', 'state folder of a running `tokenlat up`', '.tokenlat')
     .addHelpText(
       'after',
-      '\nReads Redis itself, not the admin API: run it where the configuration is and Redis can be reached. Changes nothing.',
+      `\nAsks Redis itself, not the admin API: run it where the configuration is and Redis can be reached. ${changes}`,
     );
 }
 

@@ -7,6 +7,7 @@ import { checkAudit } from './check/check-audit.ts';
 import { checkAuth } from './check/check-auth.ts';
 import { checkBackends } from './check/check-backends.ts';
 import { checkBudgets } from './check/check-budgets.ts';
+import { checkLedger } from './check/check-ledger.ts';
 import { checkModels } from './check/check-models.ts';
 import { checkServer } from './check/check-server.ts';
 import type { ChatTemplates, CheckContext, CheckMatch, CheckOptions } from './check/finding.ts';
@@ -106,6 +107,7 @@ function check(
     checkBackends,
     checkModels,
     checkBudgets,
+    checkLedger,
     checkAudit,
   ];
   for (const rule of rules) rule(context);

@@ -69,6 +69,7 @@ export const ERRORS = {
   no_candidate: gateway(503),
   // what we lean on
   store_unavailable: gateway(503),
+  state_lost: gateway(503),
   identity_provider_unavailable: gateway(503),
   audit_unavailable: gateway(503),
   processor_unavailable: gateway(503),

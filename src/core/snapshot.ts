@@ -318,8 +318,34 @@ export interface Ledger {
   readonly keepMs: number;
   /** For what runs on no named route: a request whose store is gone. */
   readonly onStoreError: OnStoreError;
+  /** For requests while the store has lost what it held and nobody has acknowledged it. */
+  readonly onStateLost: 'deny' | 'continue';
   /** IANA name of the zone whose days and months limits, budgets and reports go by. */
   readonly zone: string;
+  /** Where events go beyond the store; null = nowhere. */
+  readonly sink: LedgerSinkSettings | null;
+}
+
+/** An engine that takes every event of the ledger. */
+export interface LedgerSinkSettings {
+  readonly kind: 'clickhouse';
+  readonly url: string;
+  readonly database: string;
+  readonly table: string;
+  readonly user: string | null;
+  readonly password: string | null;
+  readonly createTable: boolean;
+  readonly engine: 'ReplacingMergeTree' | 'ReplicatedReplacingMergeTree' | 'SharedReplacingMergeTree';
+  readonly ttlDays: number | null;
+  /** PEM; null = the authorities of the system. */
+  readonly ca: string | null;
+  /** Events of one insert. */
+  readonly batch: number;
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+  /** Events kept per tenant at the most while they are not sent. */
+  readonly keepUnsent: number;
+  readonly allowLinkLocal: boolean;
 }
 
 export interface Budgets {

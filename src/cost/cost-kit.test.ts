@@ -1,6 +1,5 @@
 import type { LedgerEvent } from '../core/ledger-event.ts';
-import type { LedgerReader } from '../core/ports/quota-store.ts';
-import type { LedgerEntry } from './ledger-columns.ts';
+import type { LedgerEntry, LedgerReader } from '../core/ports/quota-store.ts';
 
 /** Some booking, with `over` laid over it. */
 export function ledgerEvent(
@@ -44,6 +43,7 @@ export function readerOf(tenants: Readonly<Record<string, readonly LedgerEntry[]
       return start < 0 ? [] : entries.slice(start, start + count);
     },
     tenants: async () => Object.keys(tenants),
+    booked: async (names) => names.map((name) => tenants[name]?.at(-1)?.number ?? tenants[name]?.length ?? 0),
     open: async () => 0,
   };
 }

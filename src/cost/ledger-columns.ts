@@ -1,14 +1,9 @@
 import type { LedgerEvent } from '../core/ledger-event.ts';
+import type { LedgerEntry } from '../core/ports/quota-store.ts';
 
 /** `integer` fits a double exactly, `real` is any finite number, `time` is Unix milliseconds. */
 export type ColumnType = 'text' | 'integer' | 'real' | 'boolean' | 'time';
 export type Cell = string | number | boolean | null;
-
-/** A ledger entry as readers give it. */
-export interface LedgerEntry {
-  readonly id: string;
-  readonly event: LedgerEvent;
-}
 
 export interface LedgerColumn {
   readonly name: string;

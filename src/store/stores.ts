@@ -1,9 +1,11 @@
 import type { BudgetStateStore } from '../core/ports/budget-state.ts';
 import type { DirectoryStore } from '../core/ports/directory-store.ts';
+import type { EpochStore } from '../core/ports/epoch-store.ts';
 import type { IdempotencyStore } from '../core/ports/idempotency-store.ts';
 import type { LeaderLease } from '../core/ports/leader.ts';
 import type { LiveStore } from '../core/ports/live.ts';
-import type { LedgerReader, QuotaStore } from '../core/ports/quota-store.ts';
+import type { LedgerReader, LedgerTrimmer, QuotaStore } from '../core/ports/quota-store.ts';
+import type { SinkPositionStore } from '../core/ports/sink-positions.ts';
 import type { SpendReader } from '../core/ports/spend-reader.ts';
 import type { TraceStore } from '../core/ports/trace-store.ts';
 
@@ -22,7 +24,11 @@ export interface DurabilityReport {
 export interface Stores {
   /** Its `settle` never waits for a store that is gone: it answers `settled` for what waits in the spool. */
   readonly quota: QuotaStore;
-  readonly ledger: LedgerReader;
+  readonly ledger: LedgerReader & LedgerTrimmer;
+  /** How far sinks of the ledger are. */
+  readonly positions: SinkPositionStore;
+  /** Whether the store still holds what it held. */
+  readonly epochs: EpochStore;
   readonly traces: TraceStore;
   readonly directory: DirectoryStore;
   readonly spend: SpendReader;

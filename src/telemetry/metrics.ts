@@ -17,6 +17,8 @@ export interface MetricsOptions {
 /** The port, and what a server needs to show it. */
 export interface PromMetrics extends Metrics {
   readonly registry: Registry;
+  /** Is what the store lost neither rebuilt nor accepted? */
+  readonly stateLost: (lost: boolean) => void;
   /** The text format of Prometheus. */
   readonly exposition: () => Promise<string>;
   /** Stops watching the event loop. */
@@ -38,7 +40,7 @@ function instruments(registry: Registry) {
     name: string,
     help: string,
     labelNames: readonly L[],
-    aggregator: 'sum' | 'min' = 'sum',
+    aggregator: 'sum' | 'min' | 'max' = 'sum',
   ): Gauge<L> => new Gauge({ name, help, labelNames: [...labelNames], registers: [registry], aggregator });
   const histogram = (name: string, help: string, labelNames: readonly string[], bounds: readonly number[]): AddTo =>
     createDistribution({ registry, name, help, labelNames }, bounds);
@@ -72,6 +74,7 @@ function instruments(registry: Registry) {
     ),
     anomalies: counter('tokenlat_anomalies_total', 'Things that should not happen', ['kind']),
     store: gauge('tokenlat_store_up', '1 while the store answers', [], 'min'),
+    lost: gauge('tokenlat_state_lost', '1 while Redis has lost what it held and nobody has dealt with it', [], 'max'),
     running: gauge('tokenlat_deployment_running', 'Slots in use', ['deployment']),
     waiting: gauge('tokenlat_deployment_waiting', 'Requests in the queue', ['deployment']),
   };
@@ -177,6 +180,7 @@ export function createMetrics({ labelValues, registry = new Registry() }: Metric
     streams: (level, delta) => series.streams([level], delta),
     anomaly: (kind) => series.anomalies([bound('kind', kind)], 1),
     storeState: (state) => series.store.set(state === 'up' ? 1 : 0),
+    stateLost: (lost) => series.lost.set(lost ? 1 : 0),
     quotaDenied: (limit) => series.denied([bound('limit', limit)], 1),
     queue(deployment, running, waiting) {
       const labels = { deployment: bound('deployment', deployment) };

@@ -27,6 +27,7 @@ auth:
   issuers: [{issuer: "https://dev.test", algorithms: [HS256], secret: "a-shared-secret-of-some-length-0123456789"}]
 backends: [{name: b, endpoints: [{url: "http://10.0.0.1:8000/v1"}]}, {name: c, endpoints: [{url: "http://10.0.0.1:8001/v1"}]}]
 models: [{name: m, deployments: [{backend: b}]}]
+ledger: {sink: {kind: clickhouse, url: "http://127.0.0.1:1", table: t}}
 `,
 );
 
@@ -107,4 +108,53 @@ test('a bill is compared with what the backends of its provider booked', async (
   const unread = await run('reconcile', bill);
   assert.ok(unread.error instanceof UserError);
   assert.doesNotMatch(unread.error.message, /\n/);
+});
+
+test('a bill of other names, marks and money is read, or what is wrong with it is told', async () => {
+  const bill = path.join(dir, 'odd-bill.csv');
+  after(() => fs.rmSync(bill, { force: true }));
+  const text = `Tag;Modell;Eingabe;Ausgabe;Betrag\n${day};gpt;200;0;0,50\n`;
+  fs.writeFileSync(bill, Buffer.from(`\ufeff${text}`, 'utf16le'));
+  const unread = await run('reconcile', bill);
+  assert.match(
+    unread.error?.message ?? '',
+    /no column for the date: one of date is needed, and the bill has tag, modell/,
+  );
+  const names = ['date=Tag', 'model=Modell', 'input_tokens=Eingabe', 'output_tokens=Ausgabe', 'cost=Betrag'];
+  const words = [
+    'reconcile',
+    bill,
+    '--backend',
+    'b',
+    '--model',
+    'gpt=m',
+    ...names.flatMap((name) => ['--column', name]),
+  ];
+  const same = await run(...words);
+  assert.deepEqual([same.error, same.exit, same.err], [null, 0, '']);
+  const euros = await run(...words, '--currency', 'EUR');
+  assert.equal(euros.exit, 1);
+  assert.match(euros.err, /^the bill is in EUR, the ledger in USD: nothing is converted/);
+  assert.match((await run('reconcile', bill, '--column', 'price=x')).error?.message ?? '', /Write what = the name/);
+});
+
+test('how far the sink is can be seen, and set back', async () => {
+  const status = await run('sink', 'status');
+  assert.equal(status.error, null);
+  assert.match(status.out, /^clickhouse 127\.0\.0\.1:1\/ default\.t: 3 events wait, the oldest for \d+ s$/m);
+  assert.match(status.out, /^globex +2 +2$/m);
+  const { data, lag_events: lag } = (await run('sink', 'status', '--json')).json();
+  assert.deepEqual(
+    [lag, data],
+    [
+      3,
+      [
+        { tenant: 'acme', position: null, booked: 1, unsent: 1 },
+        { tenant: 'globex', position: null, booked: 2, unsent: 2 },
+      ],
+    ],
+  );
+  const replay = await run('sink', 'replay', '--from', day);
+  assert.deepEqual([replay.error, replay.out], [null, '0 tenants are sent again\n']);
+  assert.match((await run('sink', 'replay', '--from', 'yesterday')).error?.message ?? '', /A time is written/);
 });

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { createRedisStores } from '../../src/store/redis/redis-stores.ts';
 import { readScripts } from '../../src/store/redis/script-runner.ts';
 import type { ScriptSources } from '../../src/store/redis/script-runner.ts';
+import type { LedgerSettings } from '../../src/store/ledger-settings.ts';
 import type { Stores } from '../../src/store/stores.ts';
 import { startRedis } from '../support/redis-server.ts';
 import type { RedisServer } from '../support/redis-server.ts';
@@ -20,6 +21,7 @@ export async function openStores(
     clock,
     sources,
     zone = 'UTC',
+    ledger = {},
   }: {
     readonly commandTimeoutMs?: number;
     readonly readyMs?: number;
@@ -27,11 +29,12 @@ export async function openStores(
     readonly clock?: TestClock;
     readonly sources?: ScriptSources;
     readonly zone?: string;
+    readonly ledger?: Partial<LedgerSettings>;
   } = {},
 ): Promise<Stores> {
   const stores = createRedisStores({
     redis: { url, sentinel: null, cluster: null, commandTimeoutMs, keyPrefix: 'tl:' },
-    ledger: { ...LEDGER, zone },
+    ledger: { ...LEDGER, zone, ...ledger },
     log: recorded.log,
     metrics: recorded.metrics,
     ...(clock === undefined ? {} : { clock }),

@@ -87,7 +87,7 @@ test('operations.md says how every command exits, and of no other', () => {
   };
   const [, section = ''] = read('docs/operations.md').split('| command | exits with |');
   const rows = (section.split('\n\n')[0] ?? '').split('\n').map((line) => line.split('|')[1] ?? '');
-  const told = rows.flatMap((cell) => [...cell.matchAll(/`([a-z ]+)`/g)].map(([, name = '']) => name));
+  const told = rows.flatMap((cell) => [...cell.matchAll(/`([a-z -]+)`/g)].map(([, name = '']) => name));
   assert.deepEqual(told.toSorted(), COMMANDS.flatMap((command) => leaves(command, [])).toSorted());
 });
 

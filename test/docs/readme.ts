@@ -67,7 +67,7 @@ export function commands(text: string): readonly ShownCommand[] {
     const match = /(?:^|\s)tokenlat(?: (.*))?$/.exec(call.trim());
     if (match === null || !call.trim().startsWith('tokenlat')) return [];
     const parts = (match[1] ?? '').split(' ').filter((part) => part !== '');
-    const words = parts.slice(0, parts.findIndex((part) => !/^[a-z]+$/.test(part)) >>> 0);
+    const words = parts.slice(0, parts.findIndex((part) => !/^[a-z]+(?:-[a-z]+)*$/.test(part)) >>> 0);
     return [{ words, options: parts.filter((part) => /^--?[a-z]/.test(part)), text: line }];
   });
 }

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { CACHE } from '../../scripts/cache.mjs';
 import { startDemoOpenAi } from '../../scripts/demo/model-servers/demo-openai-server.ts';
 import type { DemoServer } from '../../scripts/demo/model-servers/demo-server.ts';
 import { startDemoVllm } from '../../scripts/demo/model-servers/demo-vllm-server.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { pythonPackages } from '../support/python-packages.ts';
 import { expiredToken } from './expired-token.ts';
 
 type Result = Readonly<Record<string, unknown>>;
@@ -23,7 +21,7 @@ let results: ReadonlyMap<string, Result>;
 
 before(
   async () => {
-    const packages = installedPackages();
+    const packages = pythonPackages('openai', REQUIREMENTS);
     [demoOpenAi, demoVllm] = await Promise.all([startDemoOpenAi(), startDemoVllm()]);
     const profile = { default_max_tokens: 200, context: 8192 };
     /** The demo server takes its fault from the model's name. */
@@ -131,42 +129,6 @@ function resultOf(name: string): Result {
   assert.ok(result !== undefined, `the script never came to '${name}'`);
   assert.equal(result['failed'], undefined);
   return result;
-}
-
-/** The folder with the pinned packages, made once for each version of the list. */
-function installedPackages(): string {
-  const version = spawnSync('python3', ['-c', 'import sys; print(*sys.version_info[:2], sep=".")'], {
-    encoding: 'utf8',
-  });
-  assert.equal(version.status, 0, 'this test needs python3 (3.9 or newer) on PATH');
-  const hash = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex').slice(0, 12);
-  const folder = path.join(CACHE, `python-openai-${version.stdout.trim()}-${hash}`);
-  if (existsSync(folder)) return folder;
-  const next = `${folder}.${process.pid}`;
-  mkdirSync(next, { recursive: true });
-  const pip = [
-    '-m',
-    'pip',
-    'install',
-    '--quiet',
-    '--disable-pip-version-check',
-    '--no-deps',
-    '--only-binary',
-    ':all:',
-    '--target',
-    next,
-    '--requirement',
-    REQUIREMENTS,
-  ];
-  const installed = spawnSync('python3', pip, { encoding: 'utf8', timeout: 180_000 });
-  if (installed.status !== 0) rmSync(next, { recursive: true, force: true });
-  assert.equal(
-    installed.status,
-    0,
-    `pip could not install test/e2e/requirements.txt (python3 -m pip is needed):\n${installed.stderr}`,
-  );
-  renameSync(next, folder);
-  return folder;
 }
 
 async function runPython(packages: string): Promise<ReadonlyMap<string, Result>> {

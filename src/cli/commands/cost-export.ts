@@ -2,9 +2,10 @@ import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { streamIdBefore } from '../../cost/export/stream-id-before.ts';
 import type { ExportFormat } from '../../cost/export/export-ledger.ts';
+import { parseTime } from '../parse-time.ts';
 import type { Terminal } from '../terminal.ts';
 import { UserError } from '../user-error.ts';
 import { booksOptions, withBooks, type BooksFlags } from '../with-books.ts';
@@ -69,10 +70,4 @@ async function toOutput(pieces: AsyncIterable<Uint8Array>): Promise<void> {
     // Whoever read it has enough.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
   });
-}
-
-function parseTime(text: string): number {
-  const time = /^\d{4}-\d\d-\d\d(?:T.+(?:Z|[+-]\d\d:\d\d))?$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isFinite(time)) return time;
-  throw new InvalidArgumentError('A time is written 2027-01-31 or 2027-01-31T00:00:00Z.');
 }

@@ -3,7 +3,8 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { LedgerEvent } from '../../core/ledger-event.ts';
 import type { LedgerReader } from '../../core/ports/quota-store.ts';
 import type { Snapshot } from '../../core/snapshot.ts';
-import { BILL_MAPPINGS, type BillMappingName } from '../../cost/bill/bill-mapping.ts';
+import { BILL_MAPPINGS, type BillMapping, type BillMappingName } from '../../cost/bill/bill-mapping.ts';
+import type { DecimalMark } from '../../cost/bill/notation.ts';
 import type { ReconcileRow } from '../../cost/bill/reconcile.ts';
 import { streamIdBefore } from '../../cost/export/stream-id-before.ts';
 import { formatOf, formatOptions, repeated } from '../admin-command.ts';
@@ -20,12 +21,23 @@ interface ReconcileFlags extends BooksFlags {
   readonly model?: readonly (readonly [string, string])[];
   readonly utcOffset: number;
   readonly currency: string;
+  readonly decimal?: DecimalMark;
+  readonly column?: readonly (readonly [keyof BillMapping, string])[];
   readonly json?: boolean;
   readonly csv?: boolean;
 }
 
 const DAY_MS = 86_400_000;
 const PAGE = 1000;
+const COLUMN_WORDS: Readonly<Record<string, Exclude<keyof BillMapping, 'separator'>>> = {
+  date: 'date',
+  model: 'model',
+  input_tokens: 'inputTokens',
+  cached_tokens: 'cachedTokens',
+  output_tokens: 'outputTokens',
+  cost: 'cost',
+  currency: 'currency',
+};
 
 /** `tokenlat cost reconcile bill.csv`: a provider's bill against the ledger. */
 export function reconcileCommand(terminal: Terminal): Command {
@@ -39,15 +51,26 @@ export function reconcileCommand(terminal: Terminal): Command {
     .option('--model <theirs=ours>', 'a model that the bill calls otherwise; again for more', repeated(parseNames))
     .option('--utc-offset <offset>', "of the bill's days: +02:00", parseOffset, 0)
     .option('--currency <code>', 'of a bill that does not say', 'USD')
+    .option(
+      '--column <what=name>',
+      `a column of another name: ${Object.keys(COLUMN_WORDS).join(', ')}; again for more`,
+      repeated(parseColumn),
+    )
+    .addOption(
+      new Option('--decimal <mark>', 'how it writes fractions; default: as its numbers show').choices([
+        'point',
+        'comma',
+      ]),
+    )
     .action(async (path: string, flags: ReconcileFlags) => {
-      const rows = await compared(path, flags);
+      const rows = await compared(path, flags, terminal);
       const format = formatOf(flags);
       showRows(terminal, { format, columns: columnsOf(format === 'table'), rows });
       if (rows.some(({ reason }) => reason !== null && reason !== 'rounding')) process.exitCode = 1;
     });
 }
 
-async function compared(path: string, flags: ReconcileFlags): Promise<readonly ReconcileRow[]> {
+async function compared(path: string, flags: ReconcileFlags, terminal: Terminal): Promise<readonly ReconcileRow[]> {
   const [{ load }, { readBill }, { BillError }, { reconcile }] = await Promise.all([
     import('../../app/load.ts'),
     import('../../cost/bill/read-bill.ts'),
@@ -59,23 +82,29 @@ async function compared(path: string, flags: ReconcileFlags): Promise<readonly R
   for (const name of backends ?? [])
     if (!snapshot.backends.has(name)) throw new UserError(`the configuration has no backend ${printable(name)}`);
   const bill = readText(path);
-  const { mapping, currency, utcOffset: utcOffsetMinutes } = flags;
+  const { currency, utcOffset: utcOffsetMinutes } = flags;
+  const mapping = mappingOf(flags);
+  const decimal = flags.decimal === undefined ? {} : { decimal: flags.decimal };
   try {
-    const { days } = readBill(bill, { mapping: BILL_MAPPINGS[mapping], utcOffsetMinutes, currency });
+    const { days } = readBill(bill, { mapping, utcOffsetMinutes, currency, ...decimal });
     const times = days.map(({ day }) => Date.parse(`${day}T00:00:00Z`)).toSorted((a, b) => a - b);
     // A day more at each end, for bills of other zones.
     const range = { from: (times[0] ?? 0) - DAY_MS, to: (times.at(-1) ?? 0) + 2 * DAY_MS };
-    return await withBooks(flags, ({ ledger }) =>
-      reconcile({
+    return await withBooks(flags, async ({ ledger }) => {
+      await warnOfCut(ledger, range.from, terminal);
+      const rows = await reconcile({
         bill,
         ledger: eventsOf(ledger, { ...range, backends }),
         mapping,
         models: Object.fromEntries(flags.model ?? []),
         utcOffsetMinutes,
         currency,
+        ...decimal,
         priceOf: priceIn(snapshot),
-      }),
-    );
+      });
+      warnOfCurrencies(rows, terminal);
+      return rows;
+    });
   } catch (error) {
     if (error instanceof BillError || error instanceof RangeError) throw new UserError(`${path}: ${error.message}`);
     throw error;
@@ -122,9 +151,45 @@ function columnsOf(forEyes: boolean): readonly Column<ReconcileRow>[] {
   ];
 }
 
+/** The columns of `--mapping`, with those of `--column` in their place. */
+function mappingOf({ mapping, column = [] }: ReconcileFlags): BillMapping {
+  const named: Record<string, readonly string[]> = {};
+  for (const [what, name] of column) named[what] = [...(named[what] ?? []), name];
+  return { ...BILL_MAPPINGS[mapping], ...named };
+}
+
+/** What the ledger let go of cannot be told from what was never booked. */
+async function warnOfCut(ledger: LedgerReader, from: number, terminal: Terminal): Promise<void> {
+  const cut: string[] = [];
+  for (const tenant of await ledger.tenants()) {
+    const [first] = await ledger.read(tenant, null, 1);
+    const booked = Number(first?.id.split('-')[0] ?? 0);
+    if (first !== undefined && first.number !== 1 && booked > from + DAY_MS) cut.push(tenant);
+  }
+  if (cut.length === 0) return;
+  const names = cut.slice(0, 5).map(printable).join(', ');
+  terminal.err(
+    `the ledger of ${names}${cut.length > 5 ? ' and others' : ''} begins later than the bill (ledger.max_events): what came before is missing_in_ledger\n`,
+  );
+}
+
+/** Amounts are never converted: in two currencies nothing meets. */
+function warnOfCurrencies(rows: readonly ReconcileRow[], terminal: Terminal): void {
+  const of = (side: 'bill' | 'ledger'): ReadonlySet<string> =>
+    new Set(rows.filter((row) => row[side] !== null).map(({ currency }) => currency));
+  const [theirs, ours] = [of('bill'), of('ledger')];
+  if (theirs.size === 0 || ours.size === 0 || [...theirs].some((currency) => ours.has(currency))) return;
+  terminal.err(
+    `the bill is in ${printable([...theirs].join(', '))}, the ledger in ${printable([...ours].join(', '))}: nothing is converted (--currency says what a bill is in that does not tell)\n`,
+  );
+}
+
+/** UTF-8, or UTF-16 as spreadsheets save it. */
 function readText(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    const bytes = readFileSync(path);
+    if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
+    return bytes.toString('utf8');
   } catch (error) {
     throw new UserError(`cannot read ${path} (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
   }
@@ -135,6 +200,15 @@ function parseNames(text: string): readonly [string, string] {
   if (at < 1 || at === text.length - 1)
     throw new InvalidArgumentError('Write what the bill says = what the ledger says.');
   return [text.slice(0, at), text.slice(at + 1)];
+}
+
+function parseColumn(text: string): readonly [keyof BillMapping, string] {
+  const [, word = '', name = ''] = /^([^=]*)=(.+)$/.exec(text) ?? [];
+  const what = Object.hasOwn(COLUMN_WORDS, word) ? COLUMN_WORDS[word] : undefined;
+  if (what !== undefined) return [what, name];
+  throw new InvalidArgumentError(
+    `Write what = the name of the column; what is ${Object.keys(COLUMN_WORDS).join(', ')}.`,
+  );
 }
 
 function parseOffset(text: string): number {

@@ -18,6 +18,8 @@ import { processTerminal, type Terminal } from '../terminal.ts';
 import { show } from '../watch.ts';
 import { dayAfter, dayOf } from '../zone-day.ts';
 import { exportCommand } from './cost-export.ts';
+import { acceptLossCommand, rebuildCommand } from './cost-loss.ts';
+import { sinkCommand } from './cost-sink.ts';
 import { reconcileCommand } from './cost-reconcile.ts';
 import { verifyCommand } from './cost-verify.ts';
 
@@ -46,11 +48,14 @@ const DAY_MS = 24 * HOUR_MS;
 /** `tokenlat cost`: what was spent, and whether the books are right. */
 export function costCommand(terminal: Terminal = processTerminal): Command {
   return new Command('cost')
-    .description('look at spending, export the ledger, check it')
+    .description('look at spending, export the ledger, check it, mend it')
     .addCommand(reportCommand(terminal))
     .addCommand(verifyCommand(terminal))
     .addCommand(exportCommand(terminal))
-    .addCommand(reconcileCommand(terminal));
+    .addCommand(reconcileCommand(terminal))
+    .addCommand(sinkCommand(terminal))
+    .addCommand(rebuildCommand(terminal))
+    .addCommand(acceptLossCommand(terminal));
 }
 
 function reportCommand(terminal: Terminal): Command {

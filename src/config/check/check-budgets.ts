@@ -1,9 +1,9 @@
 import { isZone } from '../../lib/calendar/calendar-period.ts';
-import { isLinkLocal } from '../../lib/address/address.ts';
 import { compilePrice } from '../compile/compile-price.ts';
 import type { Path } from '../problem.ts';
 import { didYouMean } from '../suggest.ts';
 import type { CheckContext } from './finding.ts';
+import { checkOutgoingUrl } from './outgoing-url.ts';
 
 /** Rules about budgets, their channels, and limits in money. */
 export function checkBudgets(context: CheckContext): void {
@@ -13,7 +13,7 @@ export function checkBudgets(context: CheckContext): void {
   channels.forEach((channel, index) => {
     const path = ['budgets', 'channels', index];
     if (names.indexOf(channel.name) !== index) problem([...path, 'name'], `"${channel.name}" is named twice`);
-    checkUrl(context, channel, [...path, 'url']);
+    checkOutgoingUrl(context, channel, [...path, 'url']);
     if (channel.secret.startsWith('whsec_') && Buffer.from(channel.secret.slice(6), 'base64').length < 16)
       problem([...path, 'secret'], 'must hold at least 16 bytes in base64 after "whsec_"');
   });
@@ -23,22 +23,6 @@ export function checkBudgets(context: CheckContext): void {
   });
   checkZone(context);
   checkCurrencies(context);
-}
-
-function checkUrl(
-  { problem }: CheckContext,
-  { url: text, allow_link_local: allowed }: { readonly url: string; readonly allow_link_local: boolean },
-  path: Path,
-): void {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    problem(path, 'must be a URL that begins with http:// or https://');
-    return;
-  }
-  if (url.username !== '' || url.password !== '') problem(path, 'must not hold a user or password');
-  const host = url.hostname.replaceAll(/^\[|\]$/g, '');
-  if (isLinkLocal(host) && !allowed)
-    problem(path, `${host} is link-local or a metadata service; set allow_link_local: true if that is meant`);
 }
 
 function checkZone({ document, problem }: CheckContext): void {

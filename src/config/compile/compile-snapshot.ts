@@ -8,6 +8,7 @@ import { compileAudit } from './compile-audit.ts';
 import { compileAuth } from './compile-auth.ts';
 import { compileBackends } from './compile-backends.ts';
 import { compileBudgets } from './compile-budgets.ts';
+import { compileLedger } from './compile-ledger.ts';
 import { compileAliases, compileModels, compileRoutes } from './compile-models.ts';
 import { compileTenant, compileTenants } from './compile-tenants.ts';
 
@@ -19,7 +20,7 @@ export function compileSnapshot(
   files: FileReader,
   terms: readonly string[],
 ): Omit<Snapshot, 'generation' | 'digest'> {
-  const { listen, limits, timeouts, retry, ledger, telemetry } = document;
+  const { listen, limits, timeouts, retry, telemetry } = document;
   const backends = compileBackends(document);
   return deepFreeze({
     listen: {
@@ -55,14 +56,7 @@ export function compileSnapshot(
     retry: { retries: retry.retries, baseMs: retry.base, maxMs: retry.max, retryAfterCapMs: retry.retry_after_cap },
     filter: compileFilter(document, terms),
     responses: { model: document.responses.model },
-    ledger: {
-      leaseMs: ledger.lease,
-      onCrash: ledger.on_crash,
-      maxEvents: ledger.max_events,
-      keepMs: ledger.keep,
-      onStoreError: ledger.on_store_error,
-      zone: ledger.zone,
-    },
+    ledger: compileLedger(document, files),
     budgets: compileBudgets(document),
     telemetry: { logLevel: telemetry.log_level, labelValues: telemetry.label_values },
     admin: compileAdmin(document, files),

@@ -4,13 +4,13 @@ import { auditSection } from './audit.ts';
 import { authSection } from './auth.ts';
 import { backendsSection } from './backend.ts';
 import { budgetsSection } from './budget.ts';
+import { ledgerSection } from './ledger.ts';
 import { listenSection } from './listen.ts';
 import { aliasesSection, modelsSection } from './model.ts';
 import { redisSection } from './redis.ts';
 import { routesSection } from './route.ts';
 import {
   filterSection,
-  ledgerSection,
   limitsSection,
   responsesSection,
   retrySection,

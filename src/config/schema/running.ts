@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { onStoreError } from './route.ts';
 import { duration, size, text } from './scalar.ts';
 
 const KIB = 1024;
@@ -55,21 +54,6 @@ export const responsesSection = z.strictObject({
     .default('requested')
     .describe('What `model` says in an answer: the name asked for, the model here, or its name at the backend. Default: requested.'),
 });
-
-export const ledgerSection = z
-  .strictObject({
-    lease: duration({ min: 1000, max: HOUR })
-      .prefault('1m')
-      .describe('A reservation that nobody settles ends after this long without a sign of life. Default: 1m.'),
-    on_crash: z.enum(['charge', 'release']).default('charge').describe('What such a reservation costs: its estimate, or nothing. Default: charge.'),
-    max_events: z.int().min(100).max(100_000_000).default(100_000).describe('Events kept for each tenant, about. Default: 100000.'),
-    keep: duration({ min: 60_000, max: 90 * 24 * HOUR })
-      .prefault('1d')
-      .describe('How long settled operations and traces are remembered. Default: 1d.'),
-    on_store_error: onStoreError(),
-    zone: text().default('UTC').describe('IANA time zone whose days and months limits, budgets and reports go by. Default: UTC.').meta({ examples: ['Europe/Berlin'] }),
-  })
-  .describe('Where costs are booked.');
 
 export const telemetrySection = z.strictObject({
   log_level: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info').describe('Default: info.'),

@@ -5,7 +5,8 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { alert, channel, NOON } from './budget-kit.test.ts';
-import { createSendWebhook, type Resolve } from './send-webhook.ts';
+import type { Resolve } from '../../lib/address/guarded-lookup.ts';
+import { createSendWebhook } from './send-webhook.ts';
 
 interface Seen {
   readonly path: string;

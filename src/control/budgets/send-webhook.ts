@@ -1,45 +1,19 @@
 import { lookup as systemLookup } from 'node:dns';
-import type { LookupAddress } from 'node:dns';
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
-import type { LookupFunction } from 'node:net';
 import { formatMicroUnits } from '../../core/money.ts';
 import type { BudgetAlert } from '../../core/ports/budget-state.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Channel } from '../../core/snapshot.ts';
 import { isLinkLocal } from '../../lib/address/address.ts';
+import { guardedLookup, linkLocalRefusal, type Resolve } from '../../lib/address/guarded-lookup.ts';
 import { signWebhook } from './sign-webhook.ts';
 
 /** Delivers an alert to a channel; rejects when it was not taken. */
 export type SendAlert = (channel: Channel, alert: BudgetAlert) => Promise<void>;
 
-/** Finds all addresses of a host. */
-export type Resolve = (
-  host: string,
-  done: (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void,
-) => void;
-
 const system: Resolve = (host, done) => systemLookup(host, { all: true }, (error, found) => done(error, found));
-
-function refused(host: string): Error {
-  return new Error(`${host} leads to a link-local address or a metadata service`);
-}
-
-/**
- * Resolves a host for one connection and refuses it when any of its addresses is forbidden. The socket connects to what was
- * checked here, so a name cannot say one thing to the check and another to the connection.
- */
-function guardedLookup(resolve: Resolve): LookupFunction {
-  return (host, { all }, done) => {
-    resolve(host, (error, addresses) => {
-      const [first] = addresses;
-      if (error !== null || first === undefined) return done(error ?? new Error(`${host} has no address`), '');
-      if (addresses.some(({ address }) => isLinkLocal(address))) return done(refused(host), '');
-      return all === true ? done(null, [...addresses]) : done(null, first.address, first.family);
-    });
-  };
-}
 
 /** The body of a message: amounts as decimal text. */
 export function alertBody(alert: BudgetAlert): string {
@@ -77,7 +51,7 @@ export function createSendWebhook({
     const url = new URL(channel.url);
     const host = url.hostname.replaceAll(/^\[|\]$/g, '');
     // An address in numbers is never looked up.
-    if (!channel.allowLinkLocal && isLinkLocal(host)) return Promise.reject(refused(host));
+    if (!channel.allowLinkLocal && isLinkLocal(host)) return Promise.reject(linkLocalRefusal(host));
     const body = alertBody(alert);
     const signed = signWebhook({ id: alert.id, time: clock.time(), body, secret: channel.secret });
     const request = (url.protocol === 'https:' ? https : http).request(url, {

@@ -9,7 +9,7 @@ import type { FollowedDirectory } from '../directory-view/follow-directory.ts';
 import { createAlertDelivery } from './deliver-alerts.ts';
 import { createBudgetRound } from './evaluate-budgets.ts';
 import { followProtection } from './follow-protection.ts';
-import { lead } from './lead.ts';
+import { lead } from '../lead.ts';
 import type { SendAlert } from './send-webhook.ts';
 
 const CLOSE_MS = 1000;

@@ -58,15 +58,28 @@ export interface QuotaStore {
   peek(tenant: string, lines: readonly LimitLine[]): Promise<readonly LimitState[]>;
 }
 
+/** An entry of a ledger as readers give it. */
+export interface LedgerEntry {
+  /** `<unix ms>-<n>`, ascending in the order of booking. */
+  readonly id: string;
+  /** Number of the entry among all that were ever booked for its tenant, from 1; null for entries of older versions. */
+  readonly number?: number | null;
+  readonly event: LedgerEvent;
+}
+
 /** Reading side of the ledger. */
 export interface LedgerReader {
   /** Events of one tenant, oldest first, from the id after `after`; at most `count`. */
-  read(
-    tenant: string,
-    after: string | null,
-    count: number,
-  ): Promise<readonly { readonly id: string; readonly event: LedgerEvent }[]>;
+  read(tenant: string, after: string | null, count: number): Promise<readonly LedgerEntry[]>;
   tenants(): Promise<readonly string[]>;
+  /** How many entries were ever booked for each of `tenants`; 0 where that is not known. */
+  booked(tenants: readonly string[]): Promise<readonly number[]>;
   /** Open reservations over all tenants. */
   open(): Promise<number>;
+}
+
+/** Lets go of the old end of ledgers, where somebody else decides what may go. Throws `StoreUnavailable`. */
+export interface LedgerTrimmer {
+  /** Drops entries before `id` as far as more than `ledger.max_events` are kept, about. */
+  trim(tenant: string, id: string): Promise<void>;
 }

@@ -14,7 +14,7 @@ export interface BillMapping {
   readonly cost: readonly string[];
   /** None there: the currency of the options. */
   readonly currency: readonly string[];
-  /** Default: a comma. */
+  /** Default: what parts the names of the columns. */
   readonly separator?: string;
 }
 

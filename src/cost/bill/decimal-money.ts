@@ -1,4 +1,4 @@
-const DECIMAL = /^([+-]?)[$€£]?(\d{1,3}(?:,\d{3})+|\d{1,18})(?:\.(\d{1,30}))?(?:[eE]([+-]?\d{1,2}))?$/;
+const DECIMAL = /^([+-]?)[$€£]?\s?(\d{1,3}(?:,\d{3})+|\d{1,18})(?:\.(\d{1,30}))?(?:[eE]([+-]?\d{1,2}))?\s?[$€£]?$/;
 /** Digits after the point that sums keep: a bill's lines are added before they are rounded. */
 const PICO_DIGITS = 12;
 const PICO_PER_MICRO = 1_000_000n;
@@ -9,7 +9,7 @@ export interface DecimalAmount {
   readonly decimals: number;
 }
 
-/** `1,234.5`, `$0.10`, `8.5e-05`; null for anything else. Digits beyond the twelfth are rounded half up. */
+/** `1,234.5`, `$0.10`, `0.10 €`, `8.5e-05`; null for anything else. Digits beyond the twelfth are rounded half up. */
 export function parseDecimal(text: string): DecimalAmount | null {
   const [, sign, whole, fraction = '', exponent = '0'] = DECIMAL.exec(text.trim()) ?? [];
   if (whole === undefined) return null;

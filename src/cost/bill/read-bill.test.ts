@@ -107,7 +107,11 @@ test('the export of Anthropic, whose input is split by cache', () => {
 
 const refused: [string, string, RegExp][] = [
   ['nothing', '', /the bill is empty/],
-  ['no such column', 'date,model,input_tokens\n', /no column for output tokens: one of output_tokens is needed/],
+  [
+    'no such column',
+    'date,model,input_tokens\n',
+    /no column for output tokens: one of output_tokens is needed, and the bill has date, model, input_tokens$/,
+  ],
   ['half a token', `${HEAD}\n2026-06-01,m,1.5,0,0,0`, /line 2: not a number of tokens: "1.5"/],
   ['negative tokens', `${HEAD}\n2026-06-01,m,-1,0,0,0`, /line 2: not a number of tokens/],
   ['no amount', `${HEAD}\n2026-06-01,m,1,0,0,free`, /line 2: not an amount: "free"/],
@@ -122,3 +126,48 @@ for (const [name, text, message] of refused)
       (reason) => reason instanceof BillError && message.test(reason.message),
     );
   });
+
+const amounts = (text: string, decimal?: 'point' | 'comma') => {
+  const options = { mapping: BILL_MAPPINGS.generic, utcOffsetMinutes: 0, currency: 'EUR' };
+  return readBill(text, decimal === undefined ? options : { ...options, decimal }).days.map(
+    ({ day, input, output, pico }) => [day, input, output, microOfPico(pico ?? 0n)],
+  );
+};
+
+test('as a spreadsheet of another country saves it: semicolons, decimal commas, days with points', () => {
+  const head = '\ufeff"date";"model\r\n";input_tokens;output_tokens;cost';
+  const text = `${head.replace('model\r\n', 'model')}\r\n31.01.2026;m;1.234;5;0,50 €\r\n1.2.2026;m;7;1;1.234,5\r\nTotal;;1.241;6;1.235,00\r\n`;
+  assert.deepEqual(amounts(text), [
+    ['2026-01-31', 1234, 5, 500_000],
+    ['2026-02-01', 7, 1, 1_234_500_000],
+  ]);
+  const tabs = 'date\tmodel\tinput_tokens\toutput_tokens\tcost\n2026/01/31\tm\t7\t1\t$0.5\n';
+  assert.deepEqual(amounts(tabs), [['2026-01-31', 7, 1, 500_000]]);
+});
+
+test('a number of two readings is not guessed where commas may be decimal', () => {
+  const text = 'date;model;input_tokens;output_tokens;cost\n2026-01-31;m;7;1;1,234\n';
+  assert.throws(() => amounts(text), /line 2: "1,234" can be read in two ways: say --decimal point or --decimal comma/);
+  assert.equal(amounts(text, 'comma')[0]?.[3], 1_234_000);
+  assert.equal(amounts(text, 'point')[0]?.[3], 1_234_000_000);
+  const both = `${text}2026-01-31;m;7;1;0.25\n2026-01-31;m;7;1;0,25\n`;
+  assert.throws(() => amounts(both), /has a decimal comma, and "0\.25" a decimal point/);
+  assert.throws(
+    () => amounts('date,model,input_tokens,output_tokens\n2026-01-31,m,1.000,1\n'),
+    /not a number of tokens/,
+  );
+});
+
+test('a bill of ten thousand lines is read at once', () => {
+  const lines = Array.from(
+    { length: 10_000 },
+    (_, at) => `2026-01-${String(1 + (at % 28)).padStart(2, '0')},m${at % 50},10,0,1,0.000001`,
+  );
+  const began = performance.now();
+  const { days } = read(`${HEAD}\n${lines.join('\n')}`);
+  assert.equal(
+    days.reduce((sum, { lines: count }) => sum + count, 0),
+    10_000,
+  );
+  assert.ok(performance.now() - began < 2000);
+});

@@ -10,6 +10,7 @@ import {
   NOTHING,
   type PriceOf,
 } from './ledger-days.ts';
+import type { DecimalMark } from './notation.ts';
 import { type Bill, type BillDay, readBill } from './read-bill.ts';
 import { type Billed, type Reason, reasonOf } from './reason.ts';
 import { zoneShift } from './zone-shift.ts';
@@ -26,6 +27,8 @@ export interface ReconcileOptions {
   readonly utcOffsetMinutes?: number;
   /** Of a bill that does not say. Default: USD. */
   readonly currency?: string;
+  /** How the bill writes fractions. Default: as its numbers show. */
+  readonly decimal?: DecimalMark;
   /** Tells cached tokens that were billed like others apart from another price. */
   readonly priceOf?: PriceOf;
 }
@@ -71,7 +74,8 @@ export interface ReconcileRow {
 export async function reconcile(options: ReconcileOptions): Promise<readonly ReconcileRow[]> {
   const { mapping, models = {}, utcOffsetMinutes = 0, currency = 'USD' } = options;
   const named = typeof mapping === 'string' ? BILL_MAPPINGS[mapping] : mapping;
-  const bill = readBill(options.bill, { mapping: named, utcOffsetMinutes, currency });
+  const decimal = options.decimal === undefined ? {} : { decimal: options.decimal };
+  const bill = readBill(options.bill, { mapping: named, utcOffsetMinutes, currency, ...decimal });
   const billed = billedModels(bill, models);
   const ledger = await ledgerModels(options.ledger, options.priceOf ?? (() => undefined));
   const rows: ReconcileRow[] = [];

@@ -1,5 +1,6 @@
+import type { LedgerEntry } from '../../core/ports/quota-store.ts';
 import { formatMicroUnits } from '../../core/money.ts';
-import { type Cell, LEDGER_COLUMNS, type LedgerEntry } from '../ledger-columns.ts';
+import { type Cell, LEDGER_COLUMNS } from '../ledger-columns.ts';
 
 const END = '\r\n';
 /** What a spreadsheet would take for a formula: a client chooses some of these texts (OWASP, CSV injection). */

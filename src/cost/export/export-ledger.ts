@@ -1,5 +1,4 @@
-import type { LedgerReader } from '../../core/ports/quota-store.ts';
-import type { LedgerEntry } from '../ledger-columns.ts';
+import type { LedgerEntry, LedgerReader } from '../../core/ports/quota-store.ts';
 import { csvLines } from './csv-lines.ts';
 import { jsonLines } from './json-lines.ts';
 import { ParquetFile } from './parquet-file.ts';

@@ -1,5 +1,6 @@
+import type { LedgerEntry } from '../../core/ports/quota-store.ts';
 import { formatMicroUnits } from '../../core/money.ts';
-import { type Cell, LEDGER_COLUMNS, type LedgerEntry } from '../ledger-columns.ts';
+import { type Cell, LEDGER_COLUMNS } from '../ledger-columns.ts';
 
 /** One JSON object a line, UTF-8; times as RFC 3339. `cost` is `cost_micro` as a decimal in a text, for it is exact. */
 export const jsonLines = {

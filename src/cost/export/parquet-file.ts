@@ -1,5 +1,6 @@
+import type { LedgerEntry } from '../../core/ports/quota-store.ts';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import { type ColumnType, LEDGER_COLUMNS, type LedgerEntry } from '../ledger-columns.ts';
+import { type ColumnType, LEDGER_COLUMNS } from '../ledger-columns.ts';
 
 type SchemaElement = ParquetWriter['schema'][number];
 

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import https from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
+import { selfSigned } from '../../../test/render/self-signed.ts';
 import { entriesOf, ledgerEvent } from '../cost-kit.test.ts';
 import { type FakeClickHouse, startFakeClickHouse } from './clickhouse-kit.test.ts';
 import { createClickHouseSink, type ClickHouseSinkOptions } from './clickhouse-sink.ts';
@@ -114,6 +118,32 @@ test('what only a person can mend is told apart', async () => {
   await assert.rejects(stranger.prepare(never), failure(false, /answered 403, code 516/));
   const nobody = createClickHouseSink({ url: 'http://127.0.0.1:1' });
   await assert.rejects(nobody.prepare(never), failure(true, /could not be asked/));
+});
+
+test('a server is known by its certificate, and by the authority that is named', async () => {
+  const { cert, key } = selfSigned('localhost');
+  const server = https.createServer({ cert, key }, (request, response) => {
+    request.resume().on('end', () => response.end());
+  });
+  server.listen(0, 'localhost');
+  await once(server, 'listening');
+  const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+  try {
+    await sinkOf({ url, ca: cert }).prepare(never);
+    await assert.rejects(sinkOf({ url }).prepare(never), failure(true, /certificate/));
+    await assert.rejects(
+      sinkOf({ url, ca: selfSigned('localhost').cert }).prepare(never),
+      failure(true, /certificate/),
+    );
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+test('metadata services are not asked', async () => {
+  const sink = sinkOf({ url: 'http://169.254.169.254/' });
+  await assert.rejects(sink.prepare(never), failure(true, /link-local address or a metadata service/));
 });
 
 test('options that cannot be are refused', () => {

@@ -1,4 +1,4 @@
-import type { LedgerEntry } from '../ledger-columns.ts';
+import type { LedgerEntry } from '../../core/ports/quota-store.ts';
 
 /** The engine did not take what it was given. What came of it is not known: the same is sent again. */
 export class SinkError extends Error {
@@ -14,8 +14,10 @@ export class SinkError extends Error {
 
 /** Where the ledger goes beyond this gateway: an engine that holds more, and longer, than the store does. */
 export interface LedgerSink {
-  /** For logs and positions: `clickhouse`. */
+  /** For logs: `clickhouse`. */
   readonly name: string;
+  /** Tells one place that it writes to from all others; positions belong to it. */
+  readonly place: string;
   /** Makes what it writes to, where it is not there yet. Throws `SinkError`. */
   prepare(signal: AbortSignal): Promise<void>;
   /**
@@ -23,10 +25,4 @@ export interface LedgerSink {
    * booking counts once, by tenant, operation, attempt and kind. Throws `SinkError`.
    */
   write(entries: readonly LedgerEntry[], signal: AbortSignal): Promise<void>;
-}
-
-/** How far a sink has got in the ledger of each tenant: ids of entries. Throws what its store throws. */
-export interface PositionStore {
-  load(): Promise<ReadonlyMap<string, string>>;
-  save(positions: ReadonlyMap<string, string>): Promise<void>;
 }

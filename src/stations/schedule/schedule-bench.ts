@@ -44,6 +44,8 @@ export interface Bench {
   readonly schedule: Schedule;
   readonly seen: string[];
   now: number;
+  /** Has the store lost what it held? */
+  stateLost: boolean;
 }
 
 export function bench({ workers = 1, workerIndex = 0, directory = NO_DIRECTORY } = {}): Bench {
@@ -59,6 +61,7 @@ export function bench({ workers = 1, workerIndex = 0, directory = NO_DIRECTORY }
     store,
     seen,
     now: 0,
+    stateLost: false,
     schedule: createSchedule({
       store,
       workers,
@@ -67,6 +70,7 @@ export function bench({ workers = 1, workerIndex = 0, directory = NO_DIRECTORY }
       log,
       clock: { now: () => made.now, time: () => 0 },
       directory,
+      stateLost: () => made.stateLost,
     }),
   };
   return made;
@@ -98,6 +102,7 @@ export interface Asked {
   readonly deadline?: number;
   readonly tenant?: string;
   readonly zone?: string;
+  readonly onStateLost?: 'deny' | 'continue';
   readonly principal?: object;
 }
 
@@ -131,7 +136,12 @@ export function context(asked: Asked = {}): RequestContext {
       },
       aliases: new Map([['alias', 'm']]),
       models: new Map([['m', { deployments }]]),
-      ledger: { leaseMs: 900, onCrash: asked.onCrash ?? 'charge', zone: asked.zone ?? 'UTC' },
+      ledger: {
+        leaseMs: 900,
+        onCrash: asked.onCrash ?? 'charge',
+        onStateLost: asked.onStateLost ?? 'deny',
+        zone: asked.zone ?? 'UTC',
+      },
     },
     decision: {
       route: { id: 'r', onStoreError: asked.onStoreError ?? 'deny' },

@@ -121,6 +121,17 @@ test('of a refused request only what an attempt did is written, with nothing tak
   assert.deepEqual(b.store.settled[0]?.events, [event]);
 });
 
+test('a store that lost what it held is not believed, unless that is wished', async () => {
+  const b = bench();
+  b.stateLost = true;
+  const error = await refusal(runOf(b, context()));
+  assert.deepEqual([error.code, error.status, error.retryAfterMs], ['state_lost', 503, 30_000]);
+  assert.equal(b.store.settled.length, 0);
+  assert.equal((await runOf(b, context({ onStateLost: 'continue' }))).decision, 'held');
+  b.stateLost = false;
+  assert.equal((await runOf(b, context())).decision, 'held');
+});
+
 test('without a store the rule of the route decides', async () => {
   for (const rule of ['deny', 'allow'] as const) {
     const b = bench();

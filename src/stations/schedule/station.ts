@@ -9,7 +9,7 @@ import { type DirectoryView, NO_DIRECTORY } from '../../core/ports/directory-vie
 import type { QuotaStore } from '../../core/ports/quota-store.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { Attempt, Note, Station, Step } from '../../core/station.ts';
-import { totalTokens } from '../../core/usage.ts';
+import { NOTHING, takenBy } from '../../core/settlement.ts';
 import { admit, type Verdict } from './admission.ts';
 import { createLeaseKeeper } from './lease-keeper.ts';
 import { createPlacement, endedInQueue, type Seat } from './placement.ts';
@@ -27,6 +27,8 @@ export interface ScheduleOptions {
   readonly clock: Clock;
   /** Limits that operators set at run time. */
   readonly directory?: DirectoryView;
+  /** Has the store lost what it held, and nobody has said what of it? Default: never. */
+  readonly stateLost?: () => boolean;
 }
 
 /** The station, and where its choice of the first candidate is read. */
@@ -35,6 +37,9 @@ export interface Schedule {
   /** Index of the first candidate that has room for this request; 0 before `place`. */
   readonly placementOf: (ctx: Arrived) => number;
 }
+
+/** An operator has to do something first. */
+const LOSS_RETRY_MS = 30_000;
 
 /** What one request has taken so far, and what must be given back. */
 interface Booking {
@@ -45,19 +50,18 @@ interface Booking {
   closed: boolean;
 }
 
-const NOTHING: Amounts = { requests: 0, tokens: 0, spend: 0 };
-
-/** What the request really took. One that we refused after its admission leaves all counters as they were. */
+/** A request whose admission was refused, or never came to an end, took nothing. */
 function actualAmounts(booking: Booking | undefined, ending: Ending): Amounts {
   if (booking === undefined || booking.verdict === null || booking.verdict.kind === 'denied') return NOTHING;
-  const reached = ending.kind === 'complete' || ending.attempts.length > 0;
-  return reached ? { requests: 1, tokens: totalTokens(ending.usage), spend: spentOn(ending) } : NOTHING;
+  return takenBy(ending);
 }
 
-/** What the tenant pays: tries thrown away are the gateway's. */
-function spentOn({ events }: Ending): number {
-  const total = events.reduce((sum, event) => sum + (event.chargedTo === 'tenant' ? event.cost : 0), 0);
-  return Math.min(total, Number.MAX_SAFE_INTEGER);
+/** What was lost may have been used up already: nothing is served on an empty memory unless that is wished. */
+function applyLossRule({ config }: Arrived, { stateLost }: Pick<ScheduleOptions, 'stateLost'>): void {
+  if (config.ledger.onStateLost === 'continue' || stateLost?.() !== true) return;
+  throw new GatewayError('state_lost', 'Limits are not known at the moment. Please try again later.', {
+    retryAfterMs: LOSS_RETRY_MS,
+  });
 }
 
 function applyStoreRule(ctx: RequestContext): void {
@@ -111,6 +115,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
 
   async function run(ctx: Arrived & Authenticated & Received): Promise<Step<Scheduled>> {
     if (finished.has(ctx)) throw endedInQueue();
+    applyLossRule(ctx, options);
     const admitting = admit(ctx, { store, metrics, directory });
     const booking: Booking = { verdict: null, admitting, seat: null, start: 0, closed: false };
     bookings.set(ctx.operation, booking);

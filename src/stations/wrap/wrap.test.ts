@@ -193,8 +193,8 @@ test('with an audit the story is recorded, and of the prompt what the audit keep
     await station.finish?.({ ...whole, config: audited('continue'), request }, end);
   }
   const facts = told.flatMap((entry) => (Array.isArray(entry) && entry[0] === 'audit' ? [entry[1].facts] : []));
-  assert.deepEqual(facts[0], { ...traceOf(whole, end), prompt: { hash: 'h' } });
-  assert.deepEqual(facts[1], traceOf(whole, end));
+  assert.deepEqual(facts[0], { ...traceOf(whole, end), prompt: { hash: 'h' }, booking: null });
+  assert.deepEqual(facts[1], { ...traceOf(whole, end), booking: null });
 });
 
 test('an audit that fails refuses requests where the rule is to block, and only there', () => {

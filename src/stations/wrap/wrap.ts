@@ -1,10 +1,13 @@
-import type { RequestContext } from '../../core/context.ts';
+import type { Arrived, RequestContext } from '../../core/context.ts';
+import type { Ending } from '../../core/ending.ts';
 import { GatewayError } from '../../core/error.ts';
 import type { Json } from '../../core/json.ts';
 import type { AuditLog } from '../../core/ports/audit.ts';
+import type { KnownEpoch } from '../../core/ports/epoch-store.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { RequestTrace, TraceStore } from '../../core/ports/trace-store.ts';
 import type { Station } from '../../core/station.ts';
+import { bookingFacts } from './booking-facts.ts';
 import { traceOf } from './trace.ts';
 
 export interface WrapOptions {
@@ -15,16 +18,25 @@ export interface WrapOptions {
     /** What the record keeps of a prompt: nothing, a keyed hash, or cipher text, as the configuration says. */
     readonly prompt: (texts: readonly string[]) => Json;
   };
+  /** The state of the store that was there last. Default: not known. */
+  readonly epoch?: () => KnownEpoch | null;
 }
 
 /**
  * The last station. At the end it tells the request's story once: to the audit, the log, the metrics and `tokenlat trace`.
  * Where what cannot be proven must not happen (`audit.on_error: block`), it refuses requests while the audit fails.
  */
-export function createWrap({ log, metrics, traces, audit }: WrapOptions): Station<RequestContext> {
-  const recorded = (ctx: Partial<RequestContext>, trace: RequestTrace): RequestTrace => {
+export function createWrap({ log, metrics, traces, audit, epoch = () => null }: WrapOptions): Station<RequestContext> {
+  /** What the record holds beside the trace: what a lost ledger is made from again, and the state of the store by then. */
+  const recorded = (ctx: Partial<RequestContext> & Arrived, ending: Ending, trace: RequestTrace): RequestTrace => {
     const prompt = ctx.request === undefined ? null : audit.prompt(ctx.request.texts.map(({ text }) => text));
-    return prompt === null ? trace : { ...trace, prompt };
+    const known = epoch();
+    return {
+      ...trace,
+      ...(prompt === null ? {} : { prompt }),
+      booking: bookingFacts(ctx, ending),
+      ...(known === null || known.id === '' ? {} : { store_epoch: known.id, store_at: known.at }),
+    };
   };
 
   return {
@@ -40,7 +52,8 @@ export function createWrap({ log, metrics, traces, audit }: WrapOptions): Statio
     finish(ctx, ending) {
       metrics.request(ctx, ending);
       const trace = traceOf(ctx, ending);
-      if (ctx.config.audit !== null) audit.append({ kind: 'request', time: ctx.time, facts: recorded(ctx, trace) });
+      if (ctx.config.audit !== null)
+        audit.append({ kind: 'request', time: ctx.time, facts: recorded(ctx, ending, trace) });
       log.info('request', trace);
       // Whoever is nobody may call itself by any id: it must not push out what others look for.
       if (ctx.principal !== undefined) traces.put(ctx.shownId, trace, ctx.config.ledger.keepMs);

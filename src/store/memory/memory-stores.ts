@@ -3,11 +3,13 @@ import type { Stores } from '../stores.ts';
 import { createSpendReader } from '../spend-reader.ts';
 import { createMemoryBudgetState } from './budget-state.ts';
 import { createMemoryDirectoryStore } from './directory-store.ts';
+import { createMemoryEpochStore } from './epoch-store.ts';
 import { createMemoryIdempotencyStore } from './idempotency-store.ts';
 import { createMemoryLeaderLease } from './leader.ts';
 import { createMemoryLiveStore } from './live-store.ts';
 import { createMemoryQuotaStore } from './quota-store.ts';
 import type { MemoryQuotaStoreOptions } from './quota-store.ts';
+import { createMemorySinkPositions } from './sink-positions.ts';
 import { createMemoryTraceStore } from './trace-store.ts';
 
 /** All stores in this process: limits hold for one worker, and everything is gone with it. */
@@ -21,7 +23,10 @@ export function createMemoryStores({
   const { quota, ledger: reader, spendSource: source } = createMemoryQuotaStore({ clock, ledger });
   return {
     quota,
-    ledger: reader,
+    // It trims itself.
+    ledger: { ...reader, trim: async () => {} },
+    epochs: createMemoryEpochStore({ clock }),
+    positions: createMemorySinkPositions(),
     directory: createMemoryDirectoryStore({ clock }),
     spend: createSpendReader({ source, clock, zone: ledger.zone }),
     budgets: createMemoryBudgetState({ clock }),

@@ -197,11 +197,13 @@ function prune(tenant: TenantState, now: number): void {
 function readerOf(tenants: ReadonlyMap<string, TenantState>): LedgerReader {
   return {
     read: async (tenant, after, count) =>
-      (tenants.get(tenant)?.events.read(after, count) ?? []).map(({ id, event, sign }) => ({
+      (tenants.get(tenant)?.events.read(after, count) ?? []).map(({ id, number, event, sign }) => ({
         id,
+        number,
         event: sign < 0 ? reversalOf(event) : event,
       })),
     tenants: async () => [...tenants.keys()],
+    booked: async (names) => names.map((name) => tenants.get(name)?.events.booked() ?? 0),
     open: async () => {
       let open = 0;
       for (const { operations } of tenants.values()) {

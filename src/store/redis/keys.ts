@@ -10,6 +10,8 @@ export interface Keys {
   readonly leases: (tenant: string) => string;
   /** Stream of ledger events. */
   readonly ledger: (tenant: string) => string;
+  /** How many events were ever booked; scripts make its name from that of the ledger. */
+  readonly ledgerCount: (tenant: string) => string;
   /** Hash of a sliding window, or what a calendar counter's key starts with. */
   readonly counter: (tenant: string, line: LimitLine) => string;
   /** What the keys of the sums of spending start with: then `h:` or `d:` or `top:`, and unix seconds. */
@@ -21,6 +23,8 @@ export interface Keys {
   readonly due: string;
   /** What the keys of the directory start with; all of them lie in one slot. */
   readonly directory: string;
+  /** Hash that tells one state of Redis from another. */
+  readonly epoch: string;
   /** Written by the breaker to see whether the store takes writes. */
   readonly probe: string;
 }
@@ -59,6 +63,7 @@ export function createKeys({ prefix }: { readonly prefix: string }): Keys {
     operations: (tenant) => `${of(tenant)}:op:`,
     leases: (tenant) => `${of(tenant)}:leases`,
     ledger: (tenant) => `${of(tenant)}:ledger`,
+    ledgerCount: (tenant) => `${of(tenant)}:ledger:n`,
     counter: (tenant, { scope, unit, window }) =>
       `${of(tenant)}:c:${unit}:${windowName(window)}:${encodeKeyPart(scope)}`,
     sums: (tenant) => `${of(tenant)}:s:`,
@@ -66,6 +71,7 @@ export function createKeys({ prefix }: { readonly prefix: string }): Keys {
     tenants: `${prefix}${INDEX}:tenants`,
     due: `${prefix}${INDEX}:due`,
     directory: `${prefix}${INDEX}:dir:`,
+    epoch: `${prefix}${INDEX}:epoch`,
     probe: `${prefix}${INDEX}:probe`,
   };
 }

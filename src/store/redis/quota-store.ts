@@ -68,7 +68,7 @@ export function createRedisQuotaStore(options: RedisQuotaStoreOptions): QuotaSto
             actual.tokens,
             actual.spend ?? 0,
             ledger.keepMs,
-            ledger.maxEvents,
+            heldEvents(ledger),
             LEDGER_TTL_MS,
             keys.sums(tenant),
             ...events.flatMap((event) => [JSON.stringify(event), entryOf(event)]),
@@ -170,11 +170,15 @@ async function expire(
     run(
       'expire',
       [keys.leases(tenant), keys.ledger(tenant)],
-      [keys.operations(tenant), LEASES_AT_ONCE, ledger.keepMs, ledger.maxEvents, LEDGER_TTL_MS, keys.sums(tenant)],
+      [keys.operations(tenant), LEASES_AT_ONCE, ledger.keepMs, heldEvents(ledger), LEDGER_TTL_MS, keys.sums(tenant)],
     ),
   );
   const [count, next] = reply as readonly [number, string];
   return [count, Number(next)];
+}
+
+function heldEvents({ holdEvents, maxEvents }: LedgerSettings): number {
+  return Math.max(maxEvents, holdEvents?.() ?? 0);
 }
 
 function readStates(parts: readonly string[], lines: readonly LimitLine[]): LimitState[] {

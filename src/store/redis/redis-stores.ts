@@ -11,9 +11,11 @@ import type { RedisClient, RedisConfig } from './connection.ts';
 import { createDirectoryChanges } from './directory-changes.ts';
 import { createRedisDirectoryStore } from './directory-store.ts';
 import { readDurability } from './durability.ts';
+import { createRedisEpochStore } from './epoch-store.ts';
 import { createRedisIdempotencyStore } from './idempotency-store.ts';
 import { createKeys } from './keys.ts';
 import { createRedisLeaderLease } from './leader.ts';
+import { createRedisSinkPositions } from './sink-positions.ts';
 import { createRedisLedgerReader } from './ledger-reader.ts';
 import { createRedisLiveStore } from './live-store.ts';
 import { createRedisQuotaStore, LEDGER_TTL_MS } from './quota-store.ts';
@@ -63,8 +65,8 @@ export function createRedisStores({
     log,
     metrics,
   });
-  const reader = createRedisLedgerReader({ client, keys, call });
   const { maxEvents, zone } = ledger;
+  const reader = createRedisLedgerReader({ client, keys, call, maxEvents });
   const source = createRedisSpendSource({ client, run, keys, call, tenants: () => reader.tenants(), maxEvents });
   const changes = createDirectoryChanges({
     connect: () => connectRedis({ redis, onError: (error) => log.debug('directory connection', { error }) }),
@@ -75,6 +77,8 @@ export function createRedisStores({
   return {
     quota: spool.quota,
     ledger: reader,
+    epochs: createRedisEpochStore({ client, run, call, keys }),
+    positions: createRedisSinkPositions({ client, call, prefix: redis.keyPrefix }),
     directory: createRedisDirectoryStore({ client, run, keys, call, changes }),
     spend: createSpendReader({ source, clock, zone }),
     budgets: createRedisBudgetState({

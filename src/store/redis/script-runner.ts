@@ -14,6 +14,8 @@ const PARTS = {
   rest: ['clock', 'rest'],
   trace: ['trace'],
   rows: ['rows'],
+  'epoch-look': ['clock', 'epoch-look'],
+  'epoch-answer': ['clock', 'epoch-answer'],
   'directory-get': ['directory-get'],
   'directory-list': ['directory-list'],
   'directory-put': ['clock', 'directory', 'directory-put'],

@@ -13,7 +13,7 @@ for _, operation in ipairs(due) do
     if charge then
       close_lines(record.reserved)
       book(KEYS[2], ARGV[4], ARGV[6], 'event', record.event, record.entry)
-      redis.call('PEXPIRE', KEYS[2], ARGV[5])
+      keep_ledger(KEYS[2], ARGV[5])
     else
       replace(record.reserved, 1, true, 0, 0, 0)
     end

@@ -48,9 +48,11 @@ local function add_dearest(key, sign, cost, member)
   end
 end
 
--- Writes an event into the ledger and into the sums. `prefix`: of the keys of the sums.
+-- Writes an event into the ledger and into the sums, under a number that counts all that were ever booked for the tenant.
+-- `prefix`: of the keys of the sums.
 local function book(ledger, limit, prefix, kind, event, entry)
-  redis.call('XADD', ledger, 'MAXLEN', '~', limit, '*', 'k', kind, 'e', event)
+  local number = int(redis.call('INCR', ledger .. ':n'))
+  redis.call('XADD', ledger, 'MAXLEN', '~', limit, '*', 'k', kind, 'e', event, 'n', number)
   local hour, day, requests, prompt, cached, completion, cost, head, tail, member = string.match(
     entry,
     '^(%S+)\t(%S+)\t(%S+)\t(%S+)\t(%S+)\t(%S+)\t(%S+)\t([^\t]+)\t([^\t]+)\t([^\t]*)$'
@@ -63,4 +65,10 @@ local function book(ledger, limit, prefix, kind, event, entry)
   add_row(prefix .. 'h:' .. hour, HOURS_MS, head, tail, requests, prompt, cached, completion, cost)
   add_row(prefix .. 'd:' .. day, DAYS_MS, head, tail, requests, prompt, cached, completion, cost)
   if member ~= '' then add_dearest(prefix .. 'top:' .. day, sign, cost, member) end
+end
+
+-- The number must live as long as what it numbers.
+local function keep_ledger(ledger, ttl)
+  redis.call('PEXPIRE', ledger, ttl)
+  redis.call('PEXPIRE', ledger .. ':n', ttl)
 end

@@ -16,7 +16,7 @@ if held then redis.call('ZREM', KEYS[2], ARGV[1]) end
 -- What the expiry booked is taken back by an entry of its own: a ledger is never rewritten.
 if state == 'charged' then book(KEYS[3], ARGV[6], ARGV[8], 'reversal', record.event, record.entry) end
 for i = 9, #ARGV, 2 do book(KEYS[3], ARGV[6], ARGV[8], 'event', ARGV[i], ARGV[i + 1]) end
-if #ARGV > 8 or state == 'charged' then redis.call('PEXPIRE', KEYS[3], ARGV[7]) end
+if #ARGV > 8 or state == 'charged' then keep_ledger(KEYS[3], ARGV[7]) end
 
 write_record(KEYS[1], ARGV[5], 'settled', record and record.answer or '')
 return late and 'late' or 'settled'

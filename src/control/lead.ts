@@ -1,6 +1,6 @@
-import type { Clock } from '../../core/ports/clock.ts';
-import type { LeaderLease } from '../../core/ports/leader.ts';
-import type { Log } from '../../core/ports/telemetry.ts';
+import type { Clock } from '../core/ports/clock.ts';
+import type { LeaderLease } from '../core/ports/leader.ts';
+import type { Log } from '../core/ports/telemetry.ts';
 
 export interface LeadOptions {
   readonly lease: LeaderLease;
@@ -9,6 +9,8 @@ export interface LeadOptions {
   readonly holder: string;
   /** Done by the leader once a round; what it throws is logged, and the next round comes all the same. */
   readonly work: () => Promise<void>;
+  /** Done when the lead is lost or handed over: what `work` left running ends here. */
+  readonly onLost?: () => Promise<void>;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
   /** A leader that is gone is replaced after `ttlMs` and a round at most. */
@@ -27,25 +29,27 @@ export interface Leader {
 
 /** Takes part in the election of one leader among all replicas, and works while it is the one. */
 export function lead(options: LeadOptions): Leader {
-  const { lease, name, holder, work, clock, log, ttlMs = 2000, roundMs = 500 } = options;
+  const { lease, name, holder, work, onLost, clock, log, ttlMs = 2000, roundMs = 500 } = options;
   let leading = false;
   let closed = false;
   let again = false;
   let round: Promise<void> | null = null;
 
-  function become(now: boolean): void {
-    if (now !== leading) log.info(now ? 'took the lead' : 'lost the lead', { of: name });
+  async function become(now: boolean): Promise<void> {
+    if (now === leading) return;
+    log.info(now ? 'took the lead' : 'lost the lead', { of: name });
     leading = now;
+    if (!now) await onLost?.();
   }
 
   async function once(): Promise<void> {
     const asked = clock.now();
     try {
       // An answer that took as long as the lease lasts is worth nothing.
-      become((await lease.hold(name, holder, ttlMs)) && clock.now() - asked < ttlMs);
+      await become((await lease.hold(name, holder, ttlMs)) && clock.now() - asked < ttlMs);
     } catch (error) {
       log.debug('the lead could not be asked for', { of: name, error: error instanceof Error ? error : undefined });
-      become(false);
+      await become(false);
     }
     if (!leading || closed) return;
     try {
@@ -86,6 +90,7 @@ export function lead(options: LeadOptions): Leader {
       await round;
       const was = leading;
       leading = false;
+      if (was) await onLost?.();
       if (was) await lease.release(name, holder).catch(() => {});
     },
   };

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LeaderLease } from '../../core/ports/leader.ts';
-import { StoreUnavailable } from '../../core/ports/quota-store.ts';
-import { createMemoryLeaderLease } from '../../store/memory/leader.ts';
-import { silentLog } from './budget-kit.test.ts';
+import type { LeaderLease } from '../core/ports/leader.ts';
+import { StoreUnavailable } from '../core/ports/quota-store.ts';
+import { createMemoryLeaderLease } from '../store/memory/leader.ts';
+import { silentLog } from './budgets/budget-kit.test.ts';
 import { lead, type Leader, type LeadOptions } from './lead.ts';
 
 const clock = { now: () => performance.now() };
@@ -132,4 +132,34 @@ test('a change is worked on at once, and rounds never overlap', async () => {
   one.wake();
   await sleep(20);
   assert.equal(rounds, 3);
+});
+
+test('what the work left running ends with the lead, before another one can have it', async () => {
+  const r = rig();
+  const order: string[] = [];
+  const onLost = async (): Promise<void> => {
+    await sleep(10);
+    order.push('ended');
+  };
+  const leader = r.join('a', { onLost });
+  await until(() => r.rounds.get('a') !== undefined);
+  const lease = { ...r.lease };
+  await leader.close();
+  order.push('closed');
+  assert.deepEqual(order, ['ended', 'closed']);
+  assert.equal(await lease.hold('budgets', 'b', 60), true);
+  const away = r.join('c', {
+    onLost,
+    lease: {
+      ...r.lease,
+      hold: async () => {
+        if (r.rounds.get('c') === undefined) return true;
+        throw new StoreUnavailable('away');
+      },
+    },
+  });
+  await until(() => order.length === 3);
+  assert.equal(away.leading(), false);
+  await away.close();
+  assert.deepEqual(order.slice(2), ['ended']);
 });

@@ -1,0 +1,111 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { Redis } from 'ioredis';
+import { readAudit } from '../../../src/app/read-audit.ts';
+import { waitUntil } from '../../../src/app/wait-until.ts';
+import { ledgerWorld } from '../../contract/lost-ledger.ts';
+import { startLoad } from '../rig/load.ts';
+import { type Rig, startRig, untilSettled } from '../rig/rig.ts';
+import { runTokenlat } from '../rig/server-child.ts';
+import { atLeast, atMost, exactly, told, type Verdict, verdict } from '../rig/verdict.ts';
+
+/** P14: Redis is emptied under load; requests are refused until the ledger is made from the audit again. */
+export async function losesState({ seconds }: { readonly seconds: number }): Promise<readonly Verdict[]> {
+  const audit = { dir: 'audit', key_file: 'audit.pem', checkpoint: { dir: 'checkpoints', every: '1s' } };
+  const rig = await startRig({ workers: 2, config: { audit } });
+  try {
+    return [await judge(rig, seconds)];
+  } finally {
+    await rig.stop();
+  }
+}
+
+async function judge(rig: Rig, seconds: number): Promise<Verdict> {
+  const config = join(rig.dir, 'tokenlat-0.yaml');
+  const load = startLoad({ client: rig.client, perSecond: 40, name: 'before' });
+  await sleep(seconds * 1000);
+  const shots = await load.stop();
+  await untilSettled(rig, 10_000);
+  const before = await booksOf(rig);
+  const redis = new Redis(rig.redis.url);
+  await redis.flushall();
+  redis.disconnect();
+  const noticed = await took(async () => (await rig.metric('tokenlat_state_lost')) >= 1);
+  const refused = await rig.client.send({ id: 'refused' });
+  const ready = await (await fetch(`${rig.servers[0]?.ops}/readyz`)).text();
+  const rebuilt = await runTokenlat(['cost', 'rebuild', '-c', config]);
+  const again = await took(async () => (await rig.metric('tokenlat_state_lost')) === 0);
+  const after = await booksOf(rig);
+  const served = await rig.client.send({ id: 'served' });
+  // A record is on disk a moment after what it tells.
+  await sleep(500);
+  const reader = readAudit(config, []);
+  const told14 = (await reader.find({})).map(({ record }) => record.facts['event']);
+  return verdict('P14 lost state', [
+    told('requests', shots.length),
+    atMost('noticed within', noticed, 1000, ' ms'),
+    exactly('status until then', refused.status, 503),
+    exactly('code state_lost', Number(refused.code === 'state_lost'), 1),
+    exactly('readyz says so', Number(ready.includes('has lost what it held')), 1),
+    exactly('exit code of the rebuild', rebuilt.code ?? -1, 0),
+    told('rebuild', rebuilt.stdout.trim().replaceAll('\n', '; ')),
+    exactly('difference of cost and tokens', Number(JSON.stringify(before) !== JSON.stringify(after)), 0),
+    atLeast('entries', before.length, 1),
+    atMost('served again within', again, 1000, ' ms'),
+    exactly('status then', served.status, 200),
+    exactly('recorded: lost', told14.filter((event) => event === 'state_lost').length, 1),
+    exactly('recorded: rebuilt', told14.filter((event) => event === 'state_rebuilt').length, 1),
+    exactly('audit holds', Number((await reader.verify()).ok), 1),
+  ]);
+}
+
+/** Sums by tenant, model, line, day and payer, and the day's counter. */
+async function booksOf(rig: Rig): Promise<readonly unknown[]> {
+  const sums = new Map<string, [cost: bigint, tokens: number, events: number]>();
+  for (const { tenant, model, businessLine, time, chargedTo, cost, ...event } of await rig.ledger()) {
+    const key = JSON.stringify([tenant, model, businessLine, new Date(time).toISOString().slice(0, 10), chargedTo]);
+    const [costs, tokens, events] = sums.get(key) ?? [0n, 0, 0];
+    sums.set(key, [costs + BigInt(cost), tokens + event.promptTokens + event.completionTokens, events + 1]);
+  }
+  const rows = [...sums]
+    .map(([key, [cost, tokens, events]]) => `${key} ${cost} ${tokens} ${events}`)
+    .toSorted((a, b) => a.localeCompare(b));
+  return rows.length === 0 ? [] : [...rows, await rig.counted()];
+}
+
+/** Milliseconds until `condition` holds; infinite when it does not within 20 s. */
+async function took(condition: () => Promise<boolean>): Promise<number> {
+  const began = performance.now();
+  return (await waitUntil(condition, { timeoutMs: 20_000, everyMs: 20 })) ? performance.now() - began : Infinity;
+}
+
+/** P14 at size: `requests` without Envoy, then an emptied Redis and a rebuild. */
+export async function rebuildsLedger({ requests }: { readonly requests: number }): Promise<readonly Verdict[]> {
+  const world = await ledgerWorld();
+  try {
+    await world.serve(requests);
+    const before = await world.books();
+    await world.raw.flushall();
+    const began = performance.now();
+    const { error, out } = await world.cost('rebuild');
+    const ms = performance.now() - began;
+    const after = await world.books();
+    return [
+      verdict('P14 the ledger from the audit', [
+        told('requests', requests),
+        exactly('failed', Number(error !== null), 0),
+        told('rebuild', out.trim().replaceAll('\n', '; ')),
+        told('seconds', ms / 1000),
+        exactly('entries', Number(after['entries']), Number(before['entries'])),
+        exactly(
+          'books that differ',
+          Object.keys(before).filter((key) => !isDeepStrictEqual(before[key], after[key])).length,
+          0,
+        ),
+      ]),
+    ];
+  } finally {
+    await world.close();
+  }
+}

@@ -17,6 +17,7 @@ export const rooms = {
   admin: ['core', 'lib'],
   services: ['core', 'lib'],
   cost: ['core', 'lib'],
+  ui: [],
   config: ['core', 'lib'],
   render: ['core', 'lib', 'config'],
   app: [
@@ -37,7 +38,7 @@ export const rooms = {
     'config',
     'render',
   ],
-  cli: ['core', 'lib', 'config', 'render', 'cost', 'app'],
+  cli: ['core', 'lib', 'config', 'render', 'cost', 'ui', 'app'],
 };
 
 /** npm package -> the one folder below `src/` that may import it (a pattern where there are two). */
@@ -118,6 +119,20 @@ export default {
         dependencyTypes: ['core'],
         path: '^(node:)?(fs|fs/promises|net|tls|http|https|http2|dns|dgram|child_process|cluster|worker_threads)$',
       },
+    },
+    {
+      name: 'ui-runs-in-browsers',
+      comment: 'src/ui is served as it is: no package, nothing of Node',
+      severity: 'error',
+      from: { path: '^src/ui/', pathNot: TEST },
+      to: { dependencyTypes: ['core', 'npm'] },
+    },
+    {
+      name: 'ui-browser-behind-the-rest',
+      comment: 'only src/ui/browser knows the document of a browser, and nothing that runs elsewhere imports it',
+      severity: 'error',
+      from: { path: '^src/', pathNot: ['^src/ui/browser/', TEST] },
+      to: { path: '^src/ui/browser/' },
     },
     {
       name: 'not-resolvable',

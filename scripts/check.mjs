@@ -13,7 +13,7 @@ const named = words.filter((word) => !word.startsWith('-'));
 const CHECKS = {
   format: () => tool('oxfmt', [write ? '--write' : '--check', '.']),
   lint: () => tool('oxlint', ['--type-aware', '--deny-warnings', ...(write ? ['--fix'] : [])]),
-  types: () => tool('tsc', ['--noEmit']),
+  types: () => ['.', 'src/ui/browser'].every((project) => tool('tsc', ['--noEmit', '-p', project])),
   imports: checkImports,
   unused: () => tool('knip', ['--no-progress', '--no-config-hints', '--reporter', 'compact']),
 };

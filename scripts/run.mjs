@@ -6,10 +6,10 @@ import path from 'node:path';
 import { ROOT, SetupError } from './cache.mjs';
 import { ensureAll, ensureNode, ensurePackages } from './setup.mjs';
 
-/** @type {Record<string, { script: string, servers: boolean }>} `servers`: needs Envoy and Redis */
+/** @type {Record<string, { script: string, servers: boolean, browser?: boolean }>} `servers`: needs Envoy and Redis */
 const TABLE = {
   demo: { script: 'scripts/demo/main.ts', servers: true },
-  test: { script: 'scripts/test.ts', servers: true },
+  test: { script: 'scripts/test.ts', servers: true, browser: true },
   bench: { script: 'bench/main.ts', servers: true },
   sim: { script: 'bench/sim/main.ts', servers: false },
   chaos: { script: 'scripts/chaos/main.ts', servers: true },
@@ -30,7 +30,7 @@ if (!fs.existsSync(path.join(ROOT, entry.script))) {
 }
 
 try {
-  const tools = entry.servers ? await ensureAll() : await ensureTools();
+  const tools = entry.servers ? await ensureAll({ browser: entry.browser === true }) : await ensureTools();
   start(tools, path.join(ROOT, entry.script));
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
@@ -41,7 +41,7 @@ try {
 async function ensureTools() {
   const node = await ensureNode();
   await ensurePackages();
-  return { node, envoy: null, redis: null };
+  return { node, envoy: null, redis: null, chromium: null };
 }
 
 /**
@@ -53,6 +53,7 @@ function start(tools, script) {
   const env = { ...process.env, PATH: folders.join(path.delimiter) };
   if (tools.envoy !== null) Object.assign(env, { TOKENLAT_ENVOY_BIN: tools.envoy });
   if (tools.redis !== null) Object.assign(env, { TOKENLAT_REDIS_BIN: tools.redis });
+  if (tools.chromium !== null) Object.assign(env, { TOKENLAT_CHROMIUM: tools.chromium });
   const child = spawn(tools.node, [script, ...args], { env, stdio: 'inherit' });
   // A terminal sends Ctrl-C to the whole group, so the child has it already; a second one would mean "at once".
   const terminal = process.stdin.isTTY || process.stdout.isTTY;

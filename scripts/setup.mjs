@@ -1,23 +1,14 @@
 /**
- * Brings what a work tree needs and the machine lacks: npm packages, Node 24, Envoy, Redis. Plain JavaScript for
+ * Brings what a work tree needs and the machine lacks: npm packages, Node 24, Envoy, Redis, a browser for tests. Plain JavaScript for
  * Node 20 without a dependency. Everything lands in `node_modules/` and `.cache/`; a second run does nothing.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import {
-  CACHE,
-  isExecutable,
-  makeFolder,
-  onPath,
-  read,
-  ROOT,
-  SetupError,
-  sha256,
-  withLock,
-  writeWhole,
-} from './cache.mjs';
+import { CACHE, isExecutable, makeFolder, onPath, read, ROOT, SetupError, sha256, writeWhole } from './cache.mjs';
+import { ensureChromium } from './chromium.mjs';
+import { npm, npmInto, run, step } from './fetch.mjs';
 import { atLeast, ENVOY, findVersion, isFitNode, NODE, REDIS } from './versions.mjs';
 
 const TOOLS = path.join(CACHE, 'tools.json');
@@ -28,6 +19,7 @@ const LINUX_X64 = process.platform === 'linux' && process.arch === 'x64';
  * @property {string} node path of a Node that runs TypeScript
  * @property {string | null} envoy path of Envoy, null when it cannot be had here
  * @property {string | null} redis path of redis-server, null when it cannot be had here or REDIS_URL is set
+ * @property {string | null} chromium path of a browser for tests, null when it cannot be had here or was not asked for
  */
 
 /** Path of a Node that is new enough to run TypeScript: the running one, or the fetched one. */
@@ -51,15 +43,17 @@ export function redisBin() {
 }
 
 /**
- * Everything. Packages and Node must succeed; Envoy and Redis may be missing, which is said in one line each.
+ * Everything. Packages and Node must succeed; the others may be missing, which is said in one line each. `browser`: for tests.
+ * @param {{ browser: boolean }} options
  * @returns {Promise<Tools>}
  */
-export async function ensureAll() {
+export async function ensureAll({ browser }) {
   const node = await ensureNode();
   await ensurePackages();
   const envoy = await orNull(ensureEnvoy);
   const redis = await orNull(ensureRedis);
-  const tools = { node, envoy, redis };
+  const chromium = browser ? await orNull(ensureChromium) : null;
+  const tools = { node, envoy, redis, chromium };
   writeWhole(TOOLS, `${JSON.stringify({ ...tools, seen: Object.fromEntries(seen) }, null, 2)}\n`);
   return tools;
 }
@@ -90,8 +84,7 @@ export async function ensureNode() {
     () =>
       makeFolder(name, async (folder) => {
         fs.writeFileSync(path.join(folder, 'package.json'), '{"private":true}');
-        const flags = ['--no-save', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund'];
-        await npm(['install', ...flags, '--loglevel=error', '--prefix', folder, wanted], folder);
+        await npmInto(folder, wanted);
         const unpacked = path.join(folder, 'node_modules', wanted.split('@', 1).join(''));
         fs.renameSync(path.join(unpacked, 'bin'), path.join(folder, 'bin'));
         fs.rmSync(path.join(folder, 'node_modules'), { recursive: true, force: true });
@@ -216,20 +209,6 @@ function existing(file) {
 }
 
 /**
- * @param {string} name
- * @param {() => boolean} done
- * @param {() => Promise<void>} work
- */
-async function step(name, done, work) {
-  const start = performance.now();
-  await withLock(name, async () => {
-    if (done()) return;
-    await work();
-  });
-  process.stderr.write(`setup: ${name} ready in ${((performance.now() - start) / 1000).toFixed(1)} s\n`);
-}
-
-/**
  * @template T
  * @param {() => Promise<T>} work
  */
@@ -243,51 +222,10 @@ async function orNull(work) {
   }
 }
 
-/**
- * @param {string[]} args
- * @param {string} cwd
- */
-async function npm(args, cwd) {
-  const cli = process.env['npm_execpath'];
-  if (cli?.endsWith('npm-cli.js')) return run(process.execPath, [cli, ...args], cwd);
-  const bin = onPath('npm');
-  if (bin === null) throw new SetupError('npm is not on PATH');
-  return run(bin, args, cwd);
-}
-
-/**
- * @param {string} command
- * @param {string[]} args
- * @param {string} cwd
- * @returns {Promise<void>}
- */
-function run(command, args, cwd) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, env: plainEnv(), stdio: ['ignore', 'ignore', 'pipe'] });
-    let errors = '';
-    child.stderr.on('data', (chunk) => (errors = (errors + chunk).slice(-4000)));
-    child.once('error', reject);
-    child.once('close', (code) => {
-      if (code === 0) return resolve();
-      const last = errors.trim().split('\n').slice(-3).join(' | ');
-      return reject(
-        new SetupError(`${path.basename(command)} ${args.slice(0, 3).join(' ')} failed (${code}): ${last}`),
-      );
-    });
-  });
-}
-
-/** The outer `npm run` hands its own settings down by environment; an inner npm must read the files instead. */
-function plainEnv() {
-  return Object.fromEntries(
-    Object.entries(process.env).filter(([key]) => !/^npm_(lifecycle|package|command)/.test(key)),
-  );
-}
-
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(fs.realpathSync(process.argv[1])).href) {
   try {
-    const tools = await ensureAll();
-    process.stdout.write(`node ${tools.node}\nenvoy ${tools.envoy ?? 'none'}\nredis ${tools.redis ?? 'none'}\n`);
+    const tools = await ensureAll({ browser: true });
+    for (const [name, place] of Object.entries(tools)) process.stdout.write(`${name} ${place ?? 'none'}\n`);
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
     process.stderr.write(`setup: ${error.message}\n`);

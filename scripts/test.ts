@@ -21,7 +21,7 @@ interface Group {
   readonly timeoutMs: number;
 }
 
-const SERIAL = /^test\/(e2e|fault)\//;
+const SERIAL = /^test\/(browser|e2e|fault)\//;
 
 const words = process.argv.slice(2);
 const filters = words.filter((word) => !word.startsWith('-')).map((word) => word.replace(/^\.\//, ''));

@@ -24,6 +24,17 @@ export const REDIS = {
   },
 };
 
+export const CHROMIUM = {
+  /** Version of the package `@sparticuz/chromium`, a headless Chromium that brings the libraries it needs. */
+  fetch: '153.0.0',
+  /** File of the package -> SHA-256. */
+  sha256: {
+    'chromium.br': '38e1e1649db20fa4ea644bf5987688ce81a4c9eb10e7eae8380b74fc0d699fea',
+    'al2023.tar.br': 'a166168dd3e3e9d8743689fff543c5cadb3025c1816c6a154c90dc68a59edd0a',
+    'fonts.tar.br': 'c1307fe5cd607092f0426742b4ab93755eec9a9b7752e47c56408c2bcf3e515b',
+  },
+};
+
 /**
  * The first `x.y.z` in a text, or null.
  * @param {string} text

@@ -9,7 +9,7 @@ import type { AdminAccess, Identify } from './access/authenticate.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { createApp } from './http/fastify-app.ts';
 import { createGuard } from './http/guard.ts';
-import { routeTable } from './route-table.ts';
+import { readRouteTable } from './route-table.ts';
 
 export interface AdminServerOptions extends Omit<AdminDeps, 'time' | 'dayStart' | 'channels'> {
   /** Where it listens. Port 0 = any that is free. Taken at `start`; paths of PEM files are read then. */
@@ -71,7 +71,7 @@ export function createAdminApp(options: AdminServerOptions): FastifyInstance {
   const { tls } = options.listen;
   const time = (): number => clock.time();
   return createApp({
-    routes: routeTable,
+    routes: readRouteTable(),
     deps: { ...options, channels, dayStart, time },
     guard: createGuard({
       access: options.access,

@@ -4,7 +4,11 @@ import { adminKit, SECRETS, START } from './admin-kit.test.ts';
 import { roleCovers } from './access/caller.ts';
 import { isWrite } from './route.ts';
 import type { AdminRoute } from './route.ts';
-import { routeTable } from './route-table.ts';
+import { readRouteTable } from './route-table.ts';
+
+const routeTable = readRouteTable();
+/** Files of the dashboard: the same for everybody, whoever asks. */
+const isFile = ({ path }: Pick<AdminRoute, 'path'>): boolean => path === '/ui' || path.startsWith('/ui/');
 
 const KEY = 'key_00000000000000000001';
 const BUDGET = 'budget_00000000000000000001';
@@ -97,7 +101,7 @@ async function world() {
 }
 
 function sample(route: AdminRoute) {
-  const found = SAMPLES[route.name];
+  const found = isFile(route) ? { url: route.path } : SAMPLES[route.name];
   assert.ok(found !== undefined, `${route.name} has no sample here`);
   const headers: Record<string, string> = route.ifMatch === undefined ? {} : { 'if-match': '*' };
   return { ...found, headers };
@@ -125,7 +129,10 @@ function assertRefused(reply: Awaited<ReturnType<typeof ask>>, status: number, w
 test('every route has a rule and a sample, and no two are the same', () => {
   for (const route of routeTable) {
     const { rule } = route;
-    assert.ok(rule.kind === 'public' ? PUBLIC.includes(route.name) : roleCovers(rule.role, 'viewer'), route.name);
+    assert.ok(
+      rule.kind === 'public' ? isFile(route) || PUBLIC.includes(route.name) : roleCovers(rule.role, 'viewer'),
+      route.name,
+    );
     if (isWrite(route)) assert.ok(rule.kind === 'role' && rule.role !== 'viewer', `${route.name} writes`);
     if (rule.kind === 'role' && ['path', 'query', 'body'].includes(rule.tenant)) {
       const shape = { path: route.params, query: route.query, body: route.body }[rule.tenant as 'path'];
@@ -135,7 +142,8 @@ test('every route has a rule and a sample, and no two are the same', () => {
     if (route.path.includes('{tenant}'))
       assert.ok(rule.kind === 'role' && ['path', 'none'].includes(rule.tenant), route.name);
   }
-  assert.deepEqual(Object.keys(SAMPLES).toSorted(), routeTable.map(({ name }) => name).toSorted());
+  const records = routeTable.filter((route) => !isFile(route));
+  assert.deepEqual(Object.keys(SAMPLES).toSorted(), records.map(({ name }) => name).toSorted());
   assert.equal(new Set(routeTable.map(({ method, path }) => `${method} ${path}`)).size, routeTable.length);
 });
 
@@ -223,9 +231,23 @@ for (const route of routeTable) {
   });
 }
 
+test('files of the dashboard are public, static, only read, and made without any data', async () => {
+  const files = routeTable.filter(isFile);
+  assert.ok(files.length > 30);
+  const asking = { caller: null, tenant: null, params: null, query: null, body: null, ifMatch: null };
+  for (const { rule, method, reply, run, path } of files) {
+    assert.deepEqual([rule.kind, method, reply.static], ['public', 'GET', true], path);
+    // Nothing to lean on: what needed a store, the configuration or the caller would throw.
+    const { text } = await run({ ...asking, deps: null } as never);
+    assert.ok(text !== undefined && text.content.length > 0, path);
+  }
+});
+
 test('what is not known is told to callers only', async () => {
   const { call } = await world();
   assertRefused(await call('GET', '/admin/nothing', { as: null }), 401, 'unknown path');
+  for (const url of ['/ui/nothing.js', '/ui/../admin/keys', '/ui/%2e%2e/admin/keys', '/ui/browser/main.ts', '/UI'])
+    assertRefused(await call('GET', url, { as: null }), 401, url);
   assert.equal((await call('GET', '/admin/nothing', { as: 'viewer@acme' })).status, 404);
   const wrong = await call('PUT', '/admin/keys', { body: {} });
   assert.equal(wrong.status, 405);

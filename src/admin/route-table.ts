@@ -7,6 +7,8 @@ import { spendRoutes } from './routes/spend-routes.ts';
 import { runningRoutes } from './routes/running-routes.ts';
 import { stateRoutes } from './routes/state-routes.ts';
 import { tenantRoutes } from './routes/tenant-routes.ts';
+import { uiRoutes } from './routes/ui-routes.ts';
+import { readUi } from './ui/read-ui.ts';
 
 /** Every route with records behind it: what OpenAPI tells of. */
 export const apiRoutes: readonly AdminRoute[] = [
@@ -19,5 +21,7 @@ export const apiRoutes: readonly AdminRoute[] = [
   ...runningRoutes,
 ];
 
-/** Every route that the server answers. */
-export const routeTable: readonly AdminRoute[] = [...apiRoutes, ...docsRoutes(apiRoutes)];
+/** Every route that the server answers. Reads the files of the dashboard. */
+export function readRouteTable(): readonly AdminRoute[] {
+  return [...apiRoutes, ...docsRoutes(apiRoutes), ...uiRoutes(readUi())];
+}

@@ -6,10 +6,10 @@ import type { AdminDeps } from './admin-deps.ts';
 /**
  * Who may use a route. `tenant` says where the tenant stands that the request is about: a caller of one tenant comes in for
  * that tenant only. `record`: the route loads a record and asks for its tenant. `none`: for callers of all tenants only.
- * `any`: about no tenant at all, for every caller.
+ * `any`: about no tenant at all, for every caller. `files`: of a page, which loads dozens of them at once.
  */
 export type Rule =
-  | { readonly kind: 'public' }
+  | { readonly kind: 'public'; readonly files?: true }
   | {
       readonly kind: 'role';
       readonly role: AdminRole;
@@ -50,7 +50,7 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends Shape> {
   readonly name: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** `/admin/keys/{id}` */
-  readonly path: `/admin/${string}`;
+  readonly path: `/admin/${string}` | '/ui' | `/ui/${string}`;
   readonly summary: string;
   readonly description?: string;
   readonly rule: Rule;
@@ -68,6 +68,8 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends Shape> {
     readonly etag?: boolean;
     /** Other content types that the route may answer with. */
     readonly also?: readonly string[];
+    /** The same for everybody until the process ends: with an `ETag`, a repetition is answered by 304. */
+    readonly static?: boolean;
   };
   readonly run: (request: AdminRequest<Out<P>, Out<Q>, Out<B>>) => Promise<AdminReply>;
 }

@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { makeFolder, ROOT, CACHE, withLock } from '../../scripts/cache.mjs';
+import { chromiumBin } from '../../scripts/chromium.mjs';
 import { envoyBin, nodeBin, redisBin } from '../../scripts/setup.mjs';
 import { atLeast, ENVOY, findVersion, isFitNode, REDIS } from '../../scripts/versions.mjs';
 
@@ -96,6 +97,19 @@ describe('tools', () => {
     const bin = redisBin();
     if (bin === null) return t.skip('no redis-server on this platform');
     assert.ok(atLeast(versionOf(bin), REDIS.floor));
+  });
+});
+
+describe('the browser of tests', () => {
+  it('runs with what came with it, whatever the machine has', (t) => {
+    const bin = chromiumBin();
+    if (bin === null) return t.skip('no browser was fetched: npm test does that');
+    const alone = { HOME: '/nonexistent', PATH: '/usr/bin:/bin' };
+    const said = execFileSync(bin, ['--version'], {
+      encoding: 'utf8',
+      env: bin.startsWith(CACHE) ? alone : process.env,
+    });
+    assert.match(said, /Chrom/);
   });
 });
 

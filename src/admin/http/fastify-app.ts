@@ -59,7 +59,8 @@ export function createApp(options: AppOptions): FastifyInstance {
       config: { route },
       handler: async (request, reply) => {
         const caller = callers.get(request) ?? NOBODY;
-        send(reply, await within(perform(route, rawOf(request), caller, deps), timeoutMs));
+        const answer = await within(perform(route, rawOf(request), caller, deps), timeoutMs);
+        send(reply, route.reply.static === true ? ifChanged(request, answer) : answer);
         return reply;
       },
     });
@@ -125,6 +126,13 @@ function open({ tls, maxConnections }: AppOptions): FastifyInstance {
 function rawOf(request: FastifyRequest): RawRequest {
   const { id, ip, method, url, headers, params, query, body } = request;
   return { id, address: ip, method, url, headers, params, query, body: Buffer.isBuffer(body) ? body : null };
+}
+
+/** 304 for what the client has already (RFC 9110, 13.1.2). */
+function ifChanged({ headers }: FastifyRequest, answer: Answer): Answer {
+  const known = (headers['if-none-match'] ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  const same = known.includes('*') || known.includes(answer.headers['etag'] ?? '\n');
+  return same ? { ...answer, status: 304, body: '' } : answer;
 }
 
 function send(reply: FastifyReply, { status, headers, body }: Answer): void {

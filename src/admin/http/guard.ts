@@ -19,6 +19,9 @@ export interface GuardOptions {
   readonly requests: number;
 }
 
+/** Files of a page for each request that it could make. */
+const FILES = 10;
+
 /** Who stands at the door. */
 export interface Visitor {
   readonly address: string;
@@ -34,12 +37,13 @@ export function createGuard(options: GuardOptions): (visitor: Visitor, rule: Rul
   const authenticate = createAuthenticate(options);
   const bad = createRateLimit({ limit: badTries, now });
   const used = createRateLimit({ limit: requests, now });
+  const files = createRateLimit({ limit: requests * FILES, now });
 
   return async ({ address, headers }, rule) => {
     if (rule?.kind === 'public') {
-      const key = `public ${sourceOf(address)}`;
-      refuseWhen(used.waitMs(key));
-      used.count(key);
+      const [limit, key] = [rule.files === true ? files : used, `public ${sourceOf(address)}`];
+      refuseWhen(limit.waitMs(key));
+      limit.count(key);
       return null;
     }
     const hash = credentialHash(headers);

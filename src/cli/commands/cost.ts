@@ -12,6 +12,7 @@ import {
 } from '../admin-command.ts';
 import { pathOf, type Answer } from '../admin-client.ts';
 import { bar, renderRows, type Column } from '../output.ts';
+import { printable } from '../printable.ts';
 import { field } from '../records.ts';
 import { processTerminal, type Terminal } from '../terminal.ts';
 import { show } from '../watch.ts';
@@ -29,6 +30,7 @@ interface ReportFlags extends AdminFlags {
   readonly tenant?: string;
   readonly zone?: string;
   readonly watch?: boolean;
+  readonly html?: string;
 }
 
 const DIMENSIONS = ['model', 'backend', 'business_line', 'request_type', 'tenant', 'charged_to'];
@@ -60,6 +62,14 @@ function reportCommand(terminal: Terminal): Command {
   return watchOption(zoneOption(adminCommand('report', 'show what was spent, by hour or day')))
     .option('--by <list>', `comma-separated, of ${DIMENSIONS.join(', ')}; default: all together`, parseBy)
     .addOption(
+      new Option('--html <file>', 'write a page with charts, budgets and the dearest requests').conflicts([
+        'by',
+        'csv',
+        'json',
+        'watch',
+      ]),
+    )
+    .addOption(
       new Option('--since <duration>', 'how far back, the running hour or day included')
         .argParser(parseSince)
         .default(7 * DAY_MS, '7d'),
@@ -68,7 +78,15 @@ function reportCommand(terminal: Terminal): Command {
     .option('--tenant <name>', 'only of this tenant')
     .action(async (flags: ReportFlags) => {
       const client = await openAdmin(flags, terminal);
-      const { by = [], tenant, unit } = flags;
+      const { by = [], tenant, unit, html } = flags;
+      if (html !== undefined) {
+        const { htmlReport, writeReport } = await import('./cost-report-html.ts');
+        const zone = await ledgerZone(client, flags);
+        const range = { ...rangeOf(flags, terminal, zone), unit };
+        writeReport(html, await htmlReport(client, { range, tenant, zone, now: terminal.time() }));
+        terminal.out(`wrote ${printable(html)}\n`);
+        return;
+      }
       const zone = unit === 'day' ? await ledgerZone(client, flags) : 'UTC';
       await show(terminal, flags, async () => {
         const query = {

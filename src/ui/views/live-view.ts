@@ -1,0 +1,95 @@
+import { sparkline } from '../charts/sparkline.ts';
+import type { Live, LiveRow } from '../data/wire.ts';
+import { h } from '../markup/node.ts';
+import type { Child, UiElement } from '../markup/node.ts';
+import { badge, card, stat, stats } from '../parts/card.ts';
+import { dataTable, named } from '../parts/table.ts';
+import { count, duration, percent, shortCount, span } from '../text/format.ts';
+import { shown, staleMark } from './part-view.ts';
+import { TRAIL } from './view-model.ts';
+import type { LiveTrail, ViewModel } from './view-model.ts';
+
+/** Sums over all rows. */
+export function liveTotals({ replicas, data }: Live) {
+  const sum = (pick: (row: LiveRow) => number): number => data.reduce((all, row) => all + pick(row), 0);
+  return {
+    running: replicas.reduce((all, { running }) => all + running, 0),
+    requests: sum(({ requests_per_minute }) => requests_per_minute),
+    errors: sum(({ errors_per_minute }) => errors_per_minute),
+    tokens: sum(({ tokens_per_minute }) => tokens_per_minute),
+  };
+}
+
+/** What happens now. */
+export function liveView({ facts, status, trail, now }: ViewModel): Child {
+  return shown(facts.live, (live) => [
+    liveStats(live, trail),
+    card(
+      {
+        id: 'routes',
+        title: 'By route',
+        note: staleMark(facts.live, status.zone) ?? 'the last 60 seconds',
+        wide: true,
+      },
+      liveTable(live.data),
+    ),
+    card({ id: 'replicas', title: 'Replicas', wide: true }, replicaTable(live.replicas, now)),
+  ]);
+}
+
+function liveStats(live: Live, trail: LiveTrail): UiElement {
+  const { running, requests, errors, tokens } = liveTotals(live);
+  const errorLevel =
+    errors === 0
+      ? badge('good', 'no errors')
+      : badge(errors * 10 >= requests ? 'bad' : 'warn', `${percent(requests > 0 ? errors / requests : 1)} fail`);
+  return stats(
+    stat('Running now', count(running), sparkline(trail.running, TRAIL)),
+    stat('Requests a minute', shortCount(requests), sparkline(trail.requests, TRAIL)),
+    stat('Tokens a minute', shortCount(tokens), sparkline(trail.tokens, TRAIL)),
+    stat('Errors a minute', count(errors), errorLevel),
+  );
+}
+
+const ms = (value: number | null): string => (value === null ? '\u2013' : duration(value));
+
+/** Routes and deployments with what they did in the last minute. */
+export function liveTable(rows: readonly LiveRow[]): UiElement {
+  return dataTable<LiveRow>({
+    caption: 'Requests of the last 60 seconds, by route and deployment',
+    hideCaption: true,
+    rows: rows.toSorted((a, b) => b.requests_per_minute - a.requests_per_minute),
+    empty: 'No request in the last 60 seconds.',
+    columns: [
+      { head: 'Route', cell: ({ route }) => named(route) },
+      { head: 'Deployment', cell: ({ deployment, model }) => named(deployment ?? model) },
+      { head: 'Running', number: true, cell: ({ running }) => count(running) },
+      { head: 'Requests/min', number: true, cell: ({ requests_per_minute }) => count(requests_per_minute) },
+      { head: 'Errors/min', number: true, cell: errorsOf },
+      { head: 'Tokens/min', number: true, cell: ({ tokens_per_minute }) => shortCount(tokens_per_minute) },
+      { head: 'Median', number: true, cell: ({ latency_ms_p50 }) => ms(latency_ms_p50) },
+      { head: '95 %', number: true, cell: ({ latency_ms_p95 }) => ms(latency_ms_p95) },
+      { head: 'First token', number: true, cell: ({ first_token_ms_p50 }) => ms(first_token_ms_p50) },
+    ],
+  });
+}
+
+function errorsOf({ errors_per_minute: errors, requests_per_minute: requests }: LiveRow): Child {
+  if (errors === 0) return '0';
+  return badge(errors * 2 >= requests ? 'bad' : 'warn', count(errors));
+}
+
+function replicaTable(replicas: Live['replicas'], now: number): UiElement {
+  return dataTable({
+    caption: 'Servers that answer',
+    hideCaption: true,
+    rows: replicas,
+    empty: 'No server has said anything in the last seconds.',
+    columns: [
+      { head: 'Replica', cell: ({ id }) => h('code', {}, id) },
+      { head: 'Workers', number: true, cell: ({ workers }) => count(workers) },
+      { head: 'Running', number: true, cell: ({ running }) => count(running) },
+      { head: 'Up for', cell: ({ started_at }) => span(now - Date.parse(started_at)) },
+    ],
+  });
+}

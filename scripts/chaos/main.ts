@@ -11,6 +11,7 @@ import { manyLargeRequests, slowReaders } from '../../test/fault/promises/memory
 import { killRedis, pauseRedis, tellsDurability } from '../../test/fault/promises/redis.ts';
 import { losesState, rebuildsLedger } from '../../test/fault/promises/lose-state.ts';
 import { carriesLedger } from '../../test/fault/promises/sink.ts';
+import { shiftsTraffic } from '../../test/fault/promises/shift.ts';
 import type { Verdict } from '../../test/fault/rig/verdict.ts';
 
 interface Run {
@@ -52,6 +53,17 @@ const RUNS: readonly Run[] = [
   { name: 'lost-state', run: () => losesState({ seconds: 30 }) },
   { name: 'ledger-rebuild', run: () => rebuildsLedger({ requests: 100_000 }) },
   { name: 'sink', run: () => carriesLedger({ kills: 20 }) },
+  {
+    name: 'shift',
+    run: () =>
+      shiftsTraffic({
+        perSecond: 40,
+        wellMs: 5000,
+        faultMs: 20_000,
+        return: { watchMs: 45_000, mostMs: 40_000 },
+        say,
+      }),
+  },
 ];
 
 const words = process.argv.slice(2);

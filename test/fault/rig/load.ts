@@ -16,6 +16,7 @@ export interface Shot {
   /** `error.code` of a body in OpenAI's shape. */
   readonly code: string | null;
   readonly retryAfter: string | null;
+  readonly headers: http.IncomingHttpHeaders;
   readonly body: string;
 }
 
@@ -78,6 +79,7 @@ function send(origin: string, token: string, agent: http.Agent, patienceMs: numb
         ms: performance.now() - startedAt,
         status,
         retryAfter,
+        headers,
         body: text,
         ...judge(text, status, stream),
       });

@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type FaultyBackend, startFaultyBackend } from '../rig/faulty-backend.ts';
+import { type Shot, startLoad } from '../rig/load.ts';
+import { type Rig, startRig } from '../rig/rig.ts';
+import { atMost, exactly, type Figure, told, type Verdict, verdict } from '../rig/verdict.ts';
+import { describe } from './kill-server.ts';
+import { type Fault, FAULTS } from './shift-faults.ts';
+import { back, gone, picksOf, type Picks, shareOf } from './shift-picks.ts';
+
+export interface ShiftOptions {
+  /** Of each of the three ways to choose. */
+  readonly perSecond: number;
+  /** How long all is well before, and how long the fault lasts. */
+  readonly wellMs: number;
+  readonly faultMs: number;
+  /** How long its return is watched, and within what time it must be there; null = not at all. */
+  readonly return: { readonly watchMs: number; readonly mostMs: number } | null;
+  /** Names of faults; all by default. */
+  readonly only?: readonly string[];
+  readonly say?: (line: string) => void;
+}
+
+const BACKENDS = 4;
+/** How the deployments of a model are chosen from. */
+const WAYS = ['load', 'equal', 'score'] as const;
+type Way = (typeof WAYS)[number];
+
+/** Traffic moves away from a backend with a fault and comes back when it is over, however it is shared. */
+export async function shiftsTraffic(options: ShiftOptions): Promise<readonly Verdict[]> {
+  const { only, say = () => {} } = options;
+  const faults = FAULTS.filter(({ name }) => only === undefined || only.includes(name));
+  const backends = new Map<string, readonly FaultyBackend[]>();
+  // Each fault has deployments of its own: nothing is known of them yet when it begins.
+  for (const { name } of faults)
+    backends.set(name, await Promise.all(Array.from({ length: BACKENDS }, () => startFaultyBackend())));
+  const rig = await startRig({ workers: 2, config: configOf(backends) });
+  try {
+    const verdicts: Verdict[] = [];
+    for (const fault of faults) {
+      say(fault.name);
+      verdicts.push(...(await runFault(rig, fault, backends.get(fault.name) ?? [], options)));
+    }
+    return verdicts;
+  } finally {
+    await rig.stop();
+    await Promise.all([...backends.values()].flat().map((backend) => backend.shut()));
+  }
+}
+
+const modelOf = (fault: string, way: Way): string => `${fault}-${way}`;
+const backendOf = (fault: string, at: number): string => `${fault}-${at}`;
+
+function configOf(backends: ReadonlyMap<string, readonly FaultyBackend[]>): Readonly<Record<string, unknown>> {
+  const faults = [...backends];
+  const modelsOf = (fault: string, count: number) =>
+    WAYS.map((way) => ({
+      name: modelOf(fault, way),
+      ...(way === 'load' ? { balance: 'load' } : {}),
+      deployments: Array.from({ length: count }, (_, at) => ({
+        backend: backendOf(fault, at),
+        model: 'm',
+        weight: 1,
+        price: { prompt_per_mtok: 1, completion_per_mtok: 2 },
+      })),
+    }));
+  return {
+    // Silence must be told apart from slowness within the time of a test.
+    timeouts: { request: '10s', idle: '1s' },
+    backends: faults.flatMap(([fault, all]) =>
+      all.map(({ port }, at) => ({
+        name: backendOf(fault, at),
+        dialect: 'openai',
+        endpoints: [{ url: `http://127.0.0.1:${port}/v1` }],
+      })),
+    ),
+    models: faults.flatMap(([fault, { length }]) => modelsOf(fault, length)),
+    routes: faults.map(([fault]) => ({
+      name: `${fault}-scored`,
+      models: [modelOf(fault, 'score')],
+      candidates: [{ model: modelOf(fault, 'score') }],
+      weights: { latency: 1 },
+    })),
+  };
+}
+
+async function runFault(
+  rig: Rig,
+  fault: Fault,
+  backends: readonly FaultyBackend[],
+  { perSecond, wellMs, faultMs, return: returns }: ShiftOptions,
+): Promise<readonly Verdict[]> {
+  const [victim] = backends;
+  if (victim === undefined) throw new Error('no backend');
+  const load = startLoad({
+    client: rig.client,
+    perSecond: perSecond * WAYS.length,
+    name: fault.name,
+    order: (index) => ({
+      model: modelOf(fault.name, WAYS[index % WAYS.length] ?? 'load'),
+      stream: Math.floor(index / WAYS.length) % 2 === 0,
+      tokens: 10,
+    }),
+  });
+  await sleep(wellMs);
+  const from = performance.now();
+  const end = await fault.begin(victim, faultMs);
+  await sleep(from + faultMs - performance.now());
+  await end();
+  const to = performance.now();
+  if (returns !== null) await sleep(returns.watchMs);
+  const shots = await load.stop();
+  return WAYS.map((way, at) => {
+    const own = shots.filter(({ id }) => Number(id.split('-').at(-1)) % WAYS.length === at);
+    return judge({ fault, way, shots: own, from, to, returns });
+  });
+}
+
+interface Course {
+  readonly fault: Fault;
+  readonly way: Way;
+  readonly shots: readonly Shot[];
+  readonly from: number;
+  readonly to: number;
+  readonly returns: ShiftOptions['return'];
+}
+
+function judge({ fault, way, shots, from, to, returns }: Course): Verdict {
+  const picks = picksOf(shots, backendOf(fault.name, 0));
+  const away = gone(picks, { from, to, fair: 1 / BACKENDS });
+  const bad = shots.filter(({ complete }) => !complete);
+  const outside = bad.filter(({ startedAt }) => startedAt < from || startedAt > to);
+  return verdict(`traffic leaves ${fault.name} (${way})`, [
+    told('requests', shots.length),
+    told('share before %', 100 * shareOf(picks, from - 1500, from)),
+    ...leaving(fault, picks, { away, from, to }),
+    ...errorsOf(fault, bad),
+    exactly('errors outside the fault', outside.length, 0),
+    exactly('moved without a reason', shots.filter(lacksReason).length, 0),
+    told('answers instead of the usual', fallbacksOf(shots)),
+    ...(returns === null ? [] : [returning(picks, to, returns)]),
+  ]);
+}
+
+function leaving(
+  fault: Fault,
+  picks: Picks,
+  { away, from, to }: { readonly away: number | null; readonly from: number; readonly to: number },
+): readonly Figure[] {
+  const rest = 100 * shareOf(picks, from + (away ?? to - from), to);
+  if (fault.mostMs === null)
+    return [told('share during it %', 100 * shareOf(picks, from, to)), told('gone after ms', away ?? 'never')];
+  return [atMost('gone after', away ?? Infinity, fault.mostMs, ' ms'), atMost('share from then on %', rest, 5)];
+}
+
+function returning(picks: Picks, to: number, { mostMs }: { readonly mostMs: number }): Figure {
+  return atMost('half of its share again after', back(picks, to, 0.5 / BACKENDS) ?? Infinity, mostMs, ' ms');
+}
+
+function errorsOf(fault: Fault, bad: readonly Shot[]): readonly Figure[] {
+  const spared = bad.filter(({ stream }) => (stream ? fault.spares.streams : fault.spares.whole));
+  const [one] = spared;
+  return [
+    exactly('errors that another backend could have spared', spared.length, 0),
+    ...(one === undefined ? [] : [told('such as', describe(one))]),
+    told('errors in begun answers', bad.length - spared.length),
+  ];
+}
+
+/** Every answer of a model says why who served did. */
+function lacksReason({ headers, status }: Shot): boolean {
+  return status === 200 && headers['x-route-reason'] === undefined;
+}
+
+function fallbacksOf(shots: readonly Shot[]): string {
+  const counts = new Map<string, number>();
+  for (const { headers } of shots) {
+    const reason = headers['x-fallback-reason'];
+    if (typeof reason === 'string') counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  return counts.size === 0 ? 'none' : [...counts].map(([reason, count]) => `${reason} ${count}`).join(' ');
+}

@@ -92,11 +92,12 @@ export class Breaker {
   /**
    * May the next request go there, by the share? Evenly, every twentieth for 5 %: by chance, few at a time would sometimes be
    * many. Not while as many probes as would do are still without an answer: where nothing comes back, they would only pile up.
+   * @param fair - Its part of all requests that come by. On the way back it stands among the others, who have theirs.
    */
-  takesTurn(now: number): boolean {
+  takesTurn(now: number, fair = 1): boolean {
     const share = this.share(now);
     if (this.#state === 'soft' && this.#unanswered >= this.#policy.goodProbes) return false;
-    this.#turn += share;
+    this.#turn += this.#state === 'soft' ? share * fair : share;
     if (this.#turn < 1) return false;
     this.#turn -= 1;
     return true;

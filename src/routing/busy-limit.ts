@@ -6,6 +6,8 @@ const ONE_LESSON_MS = 1000;
 const GROW_AFTER = 10;
 /** ... and for each one, when none came for so long, milliseconds: it may have much more room again. */
 const QUIET_MS = 10_000;
+/** First and longest rest of one that refuses even a single request and does not say for how long, milliseconds. */
+const REST_MS = { first: 1000, longest: 8000 } as const;
 
 /**
  * How many requests at once a target takes, learned from its 429s: fewer at once after one, a little more again while all
@@ -17,6 +19,8 @@ export class BusyLimit {
   #good = 0;
   #learnedAt = -Infinity;
   #restUntil = -Infinity;
+  /** 429s without a good answer in between that fewer requests at once would not have spared us. */
+  #row = 0;
 
   /** @param capacity - What it is good for when it does not complain; null = not known. */
   constructor(capacity: () => number | null) {
@@ -39,11 +43,13 @@ export class BusyLimit {
     if (now - this.#learnedAt < ONE_LESSON_MS) return;
     this.#learnedAt = now;
     this.#good = 0;
+    if (retryAfterMs === null && (running <= 1 || this.#limit === 1)) this.#rest(now);
     this.#limit = Math.max(1, Math.floor(Math.min(running - 1, this.#limit ?? Infinity) * SHRINK));
   }
 
   /** An answer went well while `running` requests ran, that one included. */
   served(running: number, now: number): void {
+    this.#row = 0;
     if (this.#limit === null || running < this.#limit) return;
     this.#good += 1;
     if (this.#good < GROW_AFTER && now - this.#learnedAt < QUIET_MS) return;
@@ -51,5 +57,12 @@ export class BusyLimit {
     this.#limit += 1;
     const capacity = this.#capacity();
     if (capacity !== null && this.#limit >= capacity) this.#limit = null;
+  }
+
+  /** Longer each time: it is full of somebody else's work, or out of its quota. */
+  #rest(now: number): void {
+    const ms = Math.min(REST_MS.longest, REST_MS.first * 2 ** this.#row);
+    this.#row += 1;
+    this.#restUntil = Math.max(this.#restUntil, now + ms);
   }
 }

@@ -104,9 +104,10 @@ function sort({ ask, targets, now }: Question, { board, breakers }: Judges): Sor
   const open: Looked[] = [];
   const out: { looked: Looked; why: Exclusion; gate: Gate }[] = [];
   let probe: LiveTarget | null = null;
+  const weights = targets.reduce((sum, { weight }) => sum + weight, 0);
   for (const target of targets) {
     const looked = look(board.of(target), ask, now);
-    const gate = breakers.gate(target, ask.kind, now);
+    const gate = breakers.gate(target, ask.kind, now, target.weight / weights);
     const isHeld = gate === 'spare' || gate === 'shut';
     const why = isHeld ? 'circuit_breaker_open' : exclusionOf(looked, ask, breakers.enabled, now);
     if (why !== null) {

@@ -1,6 +1,6 @@
 import { DecayedMean } from '../lib/decay/decayed-mean.ts';
 import { BusyLimit } from './busy-limit.ts';
-import { errorFactor } from './health-factor.ts';
+import { errorFactor, rowFactor } from './health-factor.ts';
 import { Lease, type Work } from './lease.ts';
 import type { Pace } from './pace.ts';
 import { Speed } from './speed.ts';
@@ -22,6 +22,8 @@ export class LiveTarget {
   readonly #leases = new Set<Lease>();
   readonly #speeds = new Map<string, Speed>();
   readonly #errors = new DecayedMean(ERROR_MEMORY_MS);
+  /** Errors without a good answer in between. */
+  #row = 0;
   readonly #elsewhere = new Map<string, number>();
   #others = 0;
   /** What others know of it: a hot GPU, a failed probe. 1 = nothing. */
@@ -79,12 +81,16 @@ export class LiveTarget {
       case 'served':
         speed?.served(lease, outcome.tokens, now);
         // What began before the last failure says nothing against it.
-        if (lease.startedAt >= this.#failedAt) this.#errors.add(0, now);
+        if (lease.startedAt >= this.#failedAt) {
+          this.#errors.add(0, now);
+          this.#row = 0;
+        }
         this.busy.served(running, now);
         break;
       case 'failed':
         this.#errors.add(1, now);
         this.#failedAt = now;
+        this.#row += 1;
         if (lease.firstAt === null) speed?.heardNothing(lease, now);
         break;
       case 'busy':
@@ -125,7 +131,7 @@ export class LiveTarget {
 
   /** 0.05..1: falls at once, comes back slowly. */
   health(now: number): number {
-    let raw = Math.min(errorFactor(this.errorRate(now)), this.external);
+    let raw = Math.min(errorFactor(this.errorRate(now)), this.#rowFactor(now), this.external);
     for (const speed of this.#speeds.values()) raw = Math.min(raw, speed.factor(now));
     raw = Math.max(LEAST_HEALTH, raw);
     const passed = Math.max(0, now - this.#healthAt);
@@ -133,6 +139,11 @@ export class LiveTarget {
       raw <= this.#health ? raw : this.#health + (raw - this.#health) * (1 - Math.exp(-passed / RECOVERY_MS));
     this.#healthAt = Math.max(this.#healthAt, now);
     return this.#health;
+  }
+
+  /** A row that was not asked to go on is forgotten like single errors. */
+  #rowFactor(now: number): number {
+    return 1 - (1 - rowFactor(this.#row)) * Math.exp(-Math.max(0, now - this.#failedAt) / ERROR_MEMORY_MS);
   }
 
   /** It is gone: its peers go on without it. */

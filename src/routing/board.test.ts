@@ -231,3 +231,28 @@ test('a stream that goes on for too long tells before its end, until a later one
   for (let now = 30_000; now < 60_000; now += 100) for (const each of [A, B, C]) made.serve(each, now);
   assert.ok(made.board.of(C).health(100_000) > 0.95, String(made.board.of(C).health(100_000)));
 });
+
+test('errors in a row take nearly all of its share, one alone next to nothing', () => {
+  const made = work(1, 10);
+  made.fail(C, 12_000);
+  assert.ok(made.board.of(C).health(12_010) > 0.8);
+  for (let more = 1; more < 5; more += 1) made.fail(C, 12_000 + more);
+  assert.ok(made.board.of(C).health(12_010) < 0.1);
+  made.serve(C, 12_100);
+  const [soon, later] = [made.board.of(C).health(15_000), made.board.of(C).health(60_000)];
+  assert.ok(soon < 0.4 && later > 0.9, `${soon} ${later}`);
+});
+
+test('one that refuses even a single request rests, longer each time, until it answers', () => {
+  const board = new Board();
+  const refuse = (now: number): number => {
+    board.end(board.begin(A, ASK, now, 1e6), { kind: 'busy', retryAfterMs: null }, now);
+    return board.of(A).busy.restUntil - now;
+  };
+  assert.deepEqual(
+    [refuse(0), refuse(1000), refuse(3000), refuse(7000), refuse(15_000)],
+    [1000, 2000, 4000, 8000, 8000],
+  );
+  board.end(board.begin(A, ASK, 23_000, 1e6), { kind: 'served', tokens: 1 }, 23_100);
+  assert.equal(refuse(24_000), 1000);
+});

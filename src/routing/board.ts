@@ -43,10 +43,22 @@ export class Board {
     return made;
   }
 
-  /** A try begins, or is decided on. `expiresAt`: when it counts as forgotten; later than any timeout that may end it. */
-  begin(target: Target, work: Work, now: number, expiresAt: number): Began {
+  /** A try is decided on. `expiresAt`: when it counts as forgotten; later than any timeout that may end it. */
+  hold(target: Target, work: Work, now: number, expiresAt: number): Began {
     const live = this.of(target);
-    return { live, lease: live.begin(work, now, expiresAt) };
+    return { live, lease: live.hold(work, now, expiresAt) };
+  }
+
+  /** The target gets it: from now on its silence is its own. */
+  send({ live, lease }: Began, now: number): void {
+    live.send(lease, now);
+  }
+
+  /** Both at once. */
+  begin(target: Target, work: Work, now: number, expiresAt: number): Began {
+    const began = this.hold(target, work, now, expiresAt);
+    this.send(began, now);
+    return began;
   }
 
   firstToken({ live, lease }: Began, now: number): void {

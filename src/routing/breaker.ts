@@ -165,6 +165,11 @@ export class Breaker {
     this.#enter('recovering', 'it answers another replica again', now);
   }
 
+  /** Nobody will ask it any more. */
+  forget(now: number): void {
+    if (this.state(now) !== 'closed') this.#enter('closed', 'it is gone', now);
+  }
+
   #whileClosed(sign: BreakerSign, now: number): void {
     if (sign === 'good') return;
     if (sign === 'error' && this.#isHard(now)) return this.#enter('hard', 'most requests failed', now);

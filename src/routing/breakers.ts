@@ -21,6 +21,9 @@ export interface OpenBreaker {
   readonly isOwn: boolean;
 }
 
+/** How long what is not used may have an open breaker, milliseconds. */
+const NEWS_MS = 600_000;
+
 export interface BreakersOptions {
   /** Read anew each time; null = there are no breakers now. */
   readonly policy?: () => BreakerPolicy | null;
@@ -112,8 +115,14 @@ export class Breakers {
       }
   }
 
-  /** Forgets the breakers of incarnations that are gone. */
-  keep(isThere: (incarnation: string) => boolean): void {
-    for (const incarnation of this.#byTarget.keys()) if (!isThere(incarnation)) this.#byTarget.delete(incarnation);
+  /** Forgets the breakers of incarnations that are gone. What others said of one that was not used yet is kept. */
+  keep(isThere: (incarnation: string) => boolean, now: number): void {
+    for (const [incarnation, kinds] of this.#byTarget) {
+      if (isThere(incarnation)) continue;
+      const isNews = (breaker: Breaker): boolean => breaker.state(now) !== 'closed' && now - breaker.since < NEWS_MS;
+      if ([...kinds.values()].some(isNews)) continue;
+      for (const breaker of kinds.values()) breaker.forget(now);
+      this.#byTarget.delete(incarnation);
+    }
   }
 }

@@ -148,6 +148,16 @@ test('an open breaker holds back; its probe comes first, and the plan stays long
   assert.equal(made.decide([C], 100, { ask: { kind: 'embeddings' } }).order.length, 1);
 });
 
+test('while a breaker is open, probes are a share of what its target usually gets', () => {
+  const made = rig();
+  const four = [A, B, C, target('d')];
+  for (let at = 0; at < 6; at += 1) made.fail(C, at);
+  let probes = 0;
+  for (let each = 0; each < 8000; each += 1) if (made.decide(four, 100).choice === 'probe') probes += 1;
+  // 5 % of a quarter.
+  assert.ok(probes > 60 && probes < 140, String(probes));
+});
+
 test('a rule of its own decides; one that fails or makes no sense leaves the sum as it is', () => {
   const made = rig();
   const better = target('better', { quality: 0.9 });

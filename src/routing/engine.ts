@@ -40,7 +40,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
     decide: (question) => decide(question, { board, breakers, random }),
     sweep(now) {
       const forgotten = board.sweep(now);
-      breakers.keep((incarnation) => board.has(incarnation));
+      breakers.keep((incarnation) => board.has(incarnation), now);
       return forgotten;
     },
   };

@@ -2,10 +2,10 @@ import type { Ask } from './target.ts';
 
 /** One try under way at a target, from the pick to its outcome. Times are milliseconds of one monotonic clock. */
 export class Lease {
-  /** When the try began; until it does, when it was decided on. */
-  startedAt: number;
+  /** When the target got it; null = it was merely decided on so far. */
+  startedAt: number | null = null;
   readonly promptTokens: number;
-  readonly outputTokens: number;
+  outputTokens: number;
   readonly kind: string;
   readonly stream: boolean;
   /** When it counts as forgotten. */
@@ -14,12 +14,11 @@ export class Lease {
   firstAt: number | null = null;
   isOver = false;
 
-  constructor(ask: Work, startedAt: number, expiresAt: number) {
+  constructor(ask: Work, expiresAt: number) {
     this.promptTokens = ask.promptTokens;
     this.outputTokens = ask.outputTokens;
     this.kind = ask.kind;
     this.stream = ask.stream;
-    this.startedAt = startedAt;
     this.expiresAt = expiresAt;
   }
 }

@@ -57,12 +57,19 @@ export class LiveTarget {
     else this.#elsewhere.delete(replica);
   }
 
-  begin(work: Work, now: number, expiresAt: number): Lease {
-    const lease = new Lease(work, now, expiresAt);
+  /** It counts as load from now on; that it was sent, `send` says. */
+  hold(work: Work, now: number, expiresAt: number): Lease {
+    const lease = new Lease(work, expiresAt);
     this.#leases.add(lease);
-    this.#speedOf(work).begin(lease);
     this.usedAt = now;
     return lease;
+  }
+
+  /** The target has it: from now on its silence is its own. */
+  send(lease: Lease, now: number): void {
+    if (lease.isOver || lease.startedAt !== null) return;
+    lease.startedAt = now;
+    this.#speedOf(lease).begin(lease);
   }
 
   firstToken(lease: Lease, now: number): void {
@@ -81,7 +88,7 @@ export class LiveTarget {
       case 'served':
         speed?.served(lease, outcome.tokens, now);
         // What began before the last failure says nothing against it.
-        if (lease.startedAt >= this.#failedAt) {
+        if ((lease.startedAt ?? now) >= this.#failedAt) {
           this.#errors.add(0, now);
           this.#row = 0;
         }
@@ -91,12 +98,14 @@ export class LiveTarget {
         this.#errors.add(1, now);
         this.#failedAt = now;
         this.#row += 1;
-        if (lease.firstAt === null) speed?.heardNothing(lease, now);
+        speed?.heardNothing(lease, now);
         break;
       case 'busy':
         this.busy.refused(running, outcome.retryAfterMs, now);
         break;
       case 'neutral':
+        // Whoever lost patience: how long it kept silent is a fact.
+        speed?.heardNothing(lease, now);
         break;
       default:
         outcome satisfies never;

@@ -27,10 +27,22 @@ export class Reporter {
     this.#slow = slow;
   }
 
-  /** A try begins; in the same synchronous step as the decision, so that the next decision sees it. */
-  begin(target: Target, work: Work, now: number, expiresAt: number): Began {
+  /** A try is decided on; in the same synchronous step as the decision, so that the next decision sees it. */
+  hold(target: Target, work: Work, now: number, expiresAt: number): Began {
     this.#breakers.picked(target, work.kind, now);
-    return this.#board.begin(target, work, now, expiresAt);
+    return this.#board.hold(target, work, now, expiresAt);
+  }
+
+  /** The target gets it. */
+  send(began: Began, now: number): void {
+    this.#board.send(began, now);
+  }
+
+  /** Both at once. */
+  begin(target: Target, work: Work, now: number, expiresAt: number): Began {
+    const began = this.hold(target, work, now, expiresAt);
+    this.send(began, now);
+    return began;
   }
 
   /** The first piece of the answer that means something. */
@@ -39,7 +51,7 @@ export class Reporter {
     if (lease.isOver || lease.firstAt !== null) return;
     this.#board.firstToken(began, now);
     const rule = this.#slow(lease.stream);
-    if (rule?.signal === 'first_token') this.#judge(began, now - lease.startedAt > rule.limitMs, now);
+    if (rule?.signal === 'first_token') this.#judge(began, now - (lease.startedAt ?? now) > rule.limitMs, now);
   }
 
   end(began: Began, outcome: Outcome, now: number): void {
@@ -51,7 +63,7 @@ export class Reporter {
     const rule = this.#slow(lease.stream);
     // Judged at its first token already.
     if (rule?.signal === 'first_token' && lease.firstAt !== null) return;
-    this.#judge(began, rule !== null && now - lease.startedAt > rule.limitMs, now);
+    this.#judge(began, rule !== null && now - (lease.startedAt ?? now) > rule.limitMs, now);
   }
 
   #judge({ live, lease }: Began, isSlow: boolean, now: number): void {

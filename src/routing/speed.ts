@@ -46,18 +46,19 @@ export class Speed implements Paced {
   firstToken(lease: Lease, now: number): void {
     this.#silent.delete(lease);
     if (this.#isStream) this.#streaming.add(lease);
-    this.#sample(lease.promptTokens, now - lease.startedAt, now);
+    this.#sample(lease.promptTokens, ageOf(lease, now), now);
   }
 
   /** An answer of so many tokens went well to its end. */
   served(lease: Lease, tokens: number, now: number): void {
     this.pace.answered(tokens, now);
-    if (!this.#isStream) this.#sample(tokens, now - lease.startedAt, now);
+    if (!this.#isStream) this.#sample(tokens, ageOf(lease, now), now);
     else if (lease.firstAt !== null && tokens > 1) this.#sampleTokens(lease.firstAt, tokens - 1, now);
   }
 
-  /** It failed before anything came: how long it kept silent is known, and only ever too short. */
+  /** It ended before anything came: how long it kept silent is known, and only ever too short. */
   heardNothing(lease: Lease, now: number): void {
+    if (lease.startedAt === null || lease.firstAt !== null) return;
     const expected = this.#expectedWait(lease);
     const waited = now - lease.startedAt;
     // A fast refusal is an error, not speed.
@@ -71,7 +72,7 @@ export class Speed implements Paced {
     if (oldest === undefined) return seen;
     const expected = this.#expectedWait(oldest);
     if (expected === null) return seen;
-    const waiting = (now - oldest.startedAt) / expected;
+    const waiting = ageOf(oldest, now) / expected;
     // A wait that is shorter than usual says nothing yet.
     return seen === null ? (waiting > 1 ? waiting : null) : Math.max(seen, waiting);
   }
@@ -126,4 +127,9 @@ export class Speed implements Paced {
   #longest({ outputTokens }: Lease): number {
     return Math.min(outputTokens, LONG_ANSWER * this.pace.likelyOutput(outputTokens));
   }
+}
+
+/** Milliseconds since it was sent. */
+function ageOf({ startedAt }: Lease, now: number): number {
+  return startedAt === null ? 0 : now - startedAt;
 }

@@ -23,7 +23,7 @@ export class Tries {
   /** A request will go there. `expiresAt`: when it counts as forgotten. */
   decided(request: string, target: Target, work: Work, now: number, expiresAt: number): void {
     this.drop(request, now);
-    this.#decided.set(request, this.#reporter.begin(target, work, now, expiresAt));
+    this.#decided.set(request, this.#reporter.hold(target, work, now, expiresAt));
   }
 
   /** A try begins, there or elsewhere. */
@@ -34,8 +34,9 @@ export class Tries {
       return this.#reporter.begin(target, work, now, expiresAt);
     }
     this.#decided.delete(request);
-    held.lease.startedAt = now;
+    held.lease.outputTokens = work.outputTokens;
     held.lease.expiresAt = expiresAt;
+    this.#reporter.send(held, now);
     return held;
   }
 

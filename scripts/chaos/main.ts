@@ -11,6 +11,7 @@ import { manyLargeRequests, slowReaders } from '../../test/fault/promises/memory
 import { killRedis, pauseRedis, tellsDurability } from '../../test/fault/promises/redis.ts';
 import { losesState, rebuildsLedger } from '../../test/fault/promises/lose-state.ts';
 import { carriesLedger } from '../../test/fault/promises/sink.ts';
+import { sharesBreakers } from '../../test/fault/promises/shared-breakers.ts';
 import { shiftsTraffic } from '../../test/fault/promises/shift.ts';
 import type { Verdict } from '../../test/fault/rig/verdict.ts';
 
@@ -53,6 +54,7 @@ const RUNS: readonly Run[] = [
   { name: 'lost-state', run: () => losesState({ seconds: 30 }) },
   { name: 'ledger-rebuild', run: () => rebuildsLedger({ requests: 100_000 }) },
   { name: 'sink', run: () => carriesLedger({ kills: 20 }) },
+  { name: 'shared-breakers', run: sharesBreakers },
   {
     name: 'shift',
     run: () =>

@@ -29,7 +29,7 @@ export const breakersSection = z
     slow: slow.prefault({}),
     minimum: z.int().min(1).max(100_000).default(20).describe('Fewer tries in the window say nothing. Default: 20.'),
     in_a_row: z.int().min(2).max(1000).default(6).describe('So many failures one after another open it, however few tries there were. Default: 6.'),
-    probe_share: z.number().gt(0).max(0.5).default(0.05).describe('Share of the requests that goes there all the same while it is open. Default: 0.05.'),
+    probe_share: z.number().gt(0).max(0.5).default(0.05).describe('Share of its usual requests that goes there all the same while it is open. Default: 0.05.'),
     probe_interval: duration({ min: 100, max: 600_000 }).prefault('10s').describe('At least one request goes there in this time. Default: 10s.'),
     hard: hard.prefault({}),
     when_all_open: z

@@ -58,7 +58,7 @@ export class Reporter {
     const { lease, live } = began;
     if (lease.isOver) return;
     this.#board.end(began, outcome, now);
-    if (outcome.kind === 'failed') this.#breakers.note(live.target, lease.kind, 'error', now, lease.startedAt);
+    if (outcome.kind === 'failed') this.#breakers.note(live.target, lease.kind, 'error', now, lease.startedAt ?? now);
     if (outcome.kind !== 'served') return;
     const rule = this.#slow(lease.stream);
     // Judged at its first token already.
@@ -67,6 +67,6 @@ export class Reporter {
   }
 
   #judge({ live, lease }: Began, isSlow: boolean, now: number): void {
-    this.#breakers.note(live.target, lease.kind, isSlow ? 'slow' : 'good', now, lease.startedAt);
+    this.#breakers.note(live.target, lease.kind, isSlow ? 'slow' : 'good', now, lease.startedAt ?? now);
   }
 }

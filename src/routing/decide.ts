@@ -100,7 +100,7 @@ export function decide(question: Question, judges: Judges): Plan {
   };
 }
 
-function sort({ ask, targets, now }: Question, { board, breakers }: Judges): Sorted {
+function sort({ ask, targets, rank, now }: Question, { board, breakers }: Judges): Sorted {
   const open: Looked[] = [];
   const out: { looked: Looked; why: Exclusion; gate: Gate }[] = [];
   let probe: LiveTarget | null = null;
@@ -115,7 +115,9 @@ function sort({ ask, targets, now }: Question, { board, breakers }: Judges): Sor
       continue;
     }
     open.push(looked);
-    if (gate === 'probe') probe ??= looked.live;
+    // In a given order even a slow one has its share.
+    const isDue = rank === 'score' && looked.live.speed(ask.kind)?.comesBy(now) === true;
+    if (gate === 'probe' || isDue) probe ??= looked.live;
   }
   return { open, out, probe };
 }

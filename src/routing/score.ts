@@ -69,7 +69,8 @@ export function score(
   const { weights, load } = policy;
   const sum = weights.cost + weights.latency + weights.quality;
   const costTerm = sum === 0 ? () => NEUTRAL : termOf(candidates, (one) => one.cost, policy.costCeiling);
-  const latencyTerm = sum === 0 ? () => NEUTRAL : termOf(candidates, (one) => one.estimate.totalMs, policy.latencyMs);
+  const latencyTerm =
+    sum === 0 ? () => NEUTRAL : termOf(candidates, (one) => one.estimate.totalMs, policy.latencyMs, GUESSED);
   return candidates.map((one) => {
     const terms: Terms = { cost: costTerm(one), latency: latencyTerm(one), quality: one.target.quality };
     const weighted =
@@ -82,11 +83,24 @@ export function score(
   });
 }
 
+/** How finely figures can be told apart. */
+interface Grain {
+  /** Up to this many times the smallest is as good as the smallest. */
+  readonly noise: number;
+  /** The whole scale is at least this part of the smallest. */
+  readonly scale: number;
+}
+
+const EXACT: Grain = { noise: 1, scale: 0 };
+/** Means of few and scattered samples: between equals, chance must not make a difference of a full point. */
+const GUESSED: Grain = { noise: 1.1, scale: 0.25 };
+
 /** A smaller figure is better: on a scale of its own up to `ceiling`, or between the smallest and the largest. */
 function termOf(
   candidates: readonly Looked[],
   figure: (one: Looked) => number | null,
   ceiling: number | null,
+  { noise, scale }: Grain = EXACT,
 ): (one: Looked) => number {
   if (ceiling !== null)
     return (one) => {
@@ -101,10 +115,14 @@ function termOf(
     least = Math.min(least, value);
     most = Math.max(most, value);
   }
+  const heard = (value: number): number => Math.max(least, value / noise);
   // All alike, or as good as: a difference of a thousandth is no reason.
-  if (!(most - least > 1e-3 * most)) return () => NEUTRAL;
+  if (!(heard(most) - least > 1e-3 * most)) return () => NEUTRAL;
+  const span = Math.max(heard(most) - least, scale * least);
+  // On a scale that is longer than what is seen, all lie around its middle.
+  const top = heard(most) + (span - (heard(most) - least)) / 2;
   return (one) => {
     const value = figure(one);
-    return value === null ? NEUTRAL : (most - value) / (most - least);
+    return value === null ? NEUTRAL : (top - heard(value)) / span;
   };
 }

@@ -13,6 +13,12 @@ const FADING = 1e-6;
 const WORST = 20;
 /** What is usual may rise, but is not learned from what is far from it: so many times as long counts at most. */
 const STEP = 3;
+/** Up to this many times the usual is as fast as its peers. */
+const FAST = 1.15;
+/** Whoever is slower is asked again after so long, once so many others went elsewhere ... */
+const AGAIN = { afterMs: 10_000, others: 40 } as const;
+/** ... and sooner when its latest answer was fast. */
+const BETTER = { afterMs: 1000, others: 4 } as const;
 /** Answers may be this many times longer than usual before their silence says something. */
 const LONG_ANSWER = 3;
 
@@ -26,11 +32,35 @@ export class Speed implements Paced {
   /** Streams that have begun and that no later one has outrun, the oldest first. */
   readonly #streaming = new Set<Lease>();
 
+  #pickedAt = 0;
+  /** Requests of its kind that came by since. */
+  #passed = 0;
+  /** Was its latest answer as fast as usual? */
+  #isBetter = false;
+
   constructor(pace: Pace, isStream: boolean) {
     this.pace = pace;
     this.#isStream = isStream;
     this.#answer = new DecayedMean(isStream ? FIRST_MEMORY_MS : END_MEMORY_MS);
     pace.join(this);
+  }
+
+  /** A request will go there. */
+  picked(now: number): void {
+    this.#pickedAt = now;
+    this.#passed = 0;
+  }
+
+  /** A request comes by. Is it time to ask a slow one whether it is well again? Else nobody would learn of it. */
+  comesBy(now: number): boolean {
+    this.#passed += 1;
+    const { afterMs, others } = this.#isBetter ? BETTER : AGAIN;
+    return this.#passed >= others && now - this.#pickedAt >= afterMs && this.#isSlow(now);
+  }
+
+  #isSlow(now: number): boolean {
+    const [seen, usual] = [this.answerPace(now), this.pace.usual(now).answer];
+    return seen !== null && usual !== null && seen > FAST * usual;
   }
 
   begin(lease: Lease): void {
@@ -62,7 +92,9 @@ export class Speed implements Paced {
     const expected = this.#expectedWait(lease);
     const waited = now - lease.startedAt;
     // A fast refusal is an error, not speed.
-    if (expected !== null && waited > expected) this.#answer.add(Math.min(WORST, waited / expected), now);
+    if (expected === null || waited <= expected) return;
+    this.#isBetter = false;
+    this.#answer.add(Math.min(WORST, waited / expected), now);
   }
 
   /** Observed over expected time; who still waits, and for how long, counts too. */
@@ -115,7 +147,9 @@ export class Speed implements Paced {
     const took = Math.max(0, ms);
     const expected = this.pace.expected(size);
     this.pace.saw(size, expected === null ? took : Math.min(took, STEP * expected), now);
-    this.#answer.add(expected === null ? 1 : Math.min(WORST, took / expected), now);
+    const times = expected === null ? 1 : Math.min(WORST, took / expected);
+    this.#isBetter = times <= FAST;
+    this.#answer.add(times, now);
   }
 
   /** How long the first sign of this one may take, as things usually are. */

@@ -14,9 +14,12 @@ export function paceFactor(pace: number | null, usual: number | null): number {
   return Math.min(1, FAR / times) / times;
 }
 
+/** A rate that fades never ends; this little is none. */
+const NO_RATE = 0.01;
+
 /** 1 = no errors; nothing is left at a rate of 1 / `steepness`. */
 export function errorFactor(rate: number, steepness = 3): number {
-  return Math.max(0, 1 - steepness * rate);
+  return rate < NO_RATE ? 1 : Math.max(0, 1 - steepness * rate);
 }
 
 /** Half for each error after the first of an unbroken row: seldom by chance, and soon known of one that is down. */

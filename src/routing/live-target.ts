@@ -11,8 +11,8 @@ const ERROR_MEMORY_MS = 5000;
 const GOODWILL = 3;
 /** Health falls at once and comes back with this time constant, milliseconds. */
 const RECOVERY_MS = 10_000;
-/** What is better than this is as good as well. */
-const HEALED = 0.9;
+/** From here on it need not come back slowly. */
+const WELL = 0.9;
 /** Even the sickest gets this share of a healthy one's work: nobody recovers unseen. */
 const LEAST_HEALTH = 0.05;
 
@@ -150,7 +150,7 @@ export class LiveTarget {
     this.#health =
       raw <= this.#health ? raw : this.#health + (raw - this.#health) * (1 - Math.exp(-passed / RECOVERY_MS));
     // The last bit at once: among equals, whoever lacks a hundredth would lose every time.
-    if (raw > HEALED && this.#health > HEALED) this.#health = 1;
+    if (raw > WELL && this.#health > WELL) this.#health = raw;
     this.#healthAt = Math.max(this.#healthAt, now);
     return this.#health;
   }

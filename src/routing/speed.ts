@@ -35,7 +35,10 @@ export class Speed implements Paced {
   #pickedAt = 0;
   /** Requests of its kind that came by since. */
   #passed = 0;
-  /** Was its latest answer as fast as usual? */
+  /** Is it time to ask it? And was the latest request that went there sent for that? */
+  #isDue = false;
+  #isLook = false;
+  /** Was the answer to that as fast as usual? */
   #isBetter = false;
 
   constructor(pace: Pace, isStream: boolean) {
@@ -49,13 +52,18 @@ export class Speed implements Paced {
   picked(now: number): void {
     this.#pickedAt = now;
     this.#passed = 0;
+    this.#isLook = this.#isDue;
+    this.#isDue = false;
+    this.#isBetter = false;
   }
 
   /** A request comes by. Is it time to ask a slow one whether it is well again? Else nobody would learn of it. */
   comesBy(now: number): boolean {
     this.#passed += 1;
     const { afterMs, others } = this.#isBetter ? BETTER : AGAIN;
-    return this.#passed >= others && now - this.#pickedAt >= afterMs && this.#isSlow(now);
+    const mayAsk = this.#passed >= others && now - this.#pickedAt >= afterMs && this.#silent.size === 0;
+    this.#isDue = mayAsk && this.#isSlow(now);
+    return this.#isDue;
   }
 
   #isSlow(now: number): boolean {
@@ -148,7 +156,7 @@ export class Speed implements Paced {
     const expected = this.pace.expected(size);
     this.pace.saw(size, expected === null ? took : Math.min(took, STEP * expected), now);
     const times = expected === null ? 1 : Math.min(WORST, took / expected);
-    this.#isBetter = times <= FAST;
+    this.#isBetter = this.#isLook && times <= FAST;
     this.#answer.add(times, now);
   }
 

@@ -12,7 +12,7 @@ const GOODWILL = 3;
 /** Health falls at once and comes back with this time constant, milliseconds. */
 const RECOVERY_MS = 10_000;
 /** From here on it need not come back slowly. */
-const WELL = 0.9;
+const WELL = 0.95;
 /** Even the sickest gets this share of a healthy one's work: nobody recovers unseen. */
 const LEAST_HEALTH = 0.05;
 

@@ -14,7 +14,7 @@ const WORST = 20;
 /** What is usual may rise, but is not learned from what is far from it: so many times as long counts at most. */
 const STEP = 3;
 /** Up to this many times the usual is as fast as its peers. */
-const FAST = 1.15;
+const FAST = 1.25;
 /** Whoever is slower is asked again after so long, once so many others went elsewhere ... */
 const AGAIN = { afterMs: 10_000, others: 40 } as const;
 /** ... and sooner when its latest answer was fast. */

@@ -62,6 +62,7 @@ const RUNS: readonly Run[] = [
         perSecond: 40,
         wellMs: 5000,
         faultMs: 20_000,
+        luck: { ms: 0, percent: 0 },
         return: { watchMs: 45_000, mostMs: 40_000 },
         say,
       }),

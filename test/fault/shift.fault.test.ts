@@ -3,7 +3,13 @@ import { shiftsTraffic } from './promises/shift.ts';
 import { assertKept } from './rig/verdict.ts';
 
 test('traffic moves away from a backend that fails', async (t) => {
-  const verdicts = await shiftsTraffic({ perSecond: 30, wellMs: 3000, faultMs: 7000, return: null });
+  const verdicts = await shiftsTraffic({
+    perSecond: 40,
+    wellMs: 3000,
+    faultMs: 7500,
+    luck: { ms: 1500, percent: 5 },
+    return: null,
+  });
   for (const { promise, figures } of verdicts) t.diagnostic(`${promise}: ${figures}`);
   assertKept(verdicts);
 });

@@ -13,6 +13,8 @@ export interface ShiftOptions {
   /** How long all is well before, and how long the fault lasts. */
   readonly wellMs: number;
   readonly faultMs: number;
+  /** What chance may add in a short time: to the time until its share is gone, and to its share from then on, in percent. */
+  readonly luck: { readonly ms: number; readonly percent: number };
   /** How long its return is watched, and within what time it must be there; null = not at all. */
   readonly return: { readonly watchMs: number; readonly mostMs: number } | null;
   /** Names of faults; all by default. */
@@ -21,6 +23,8 @@ export interface ShiftOptions {
 }
 
 const BACKENDS = 4;
+/** Its share of all requests while it is ill, percent: what looks and a least health cost. */
+const MOST_LEFT = 5;
 /** How the deployments of a model are chosen from. */
 const WAYS = ['load', 'equal', 'score'] as const;
 type Way = (typeof WAYS)[number];
@@ -87,7 +91,7 @@ async function runFault(
   rig: Rig,
   fault: Fault,
   backends: readonly FaultyBackend[],
-  { perSecond, wellMs, faultMs, return: returns }: ShiftOptions,
+  { perSecond, wellMs, faultMs, luck, return: returns }: ShiftOptions,
 ): Promise<readonly Verdict[]> {
   const [victim] = backends;
   if (victim === undefined) throw new Error('no backend');
@@ -111,7 +115,7 @@ async function runFault(
   const shots = await load.stop();
   return WAYS.map((way, at) => {
     const own = shots.filter(({ id }) => Number(id.split('-').at(-1)) % WAYS.length === at);
-    return judge({ fault, way, shots: own, from, to, returns });
+    return judge({ fault, way, shots: own, from, to, luck, returns });
   });
 }
 
@@ -121,10 +125,11 @@ interface Course {
   readonly shots: readonly Shot[];
   readonly from: number;
   readonly to: number;
+  readonly luck: ShiftOptions['luck'];
   readonly returns: ShiftOptions['return'];
 }
 
-function judge({ fault, way, shots, from, to, returns }: Course): Verdict {
+function judge({ fault, way, shots, from, to, luck, returns }: Course): Verdict {
   const picks = picksOf(shots, backendOf(fault.name, 0));
   const away = gone(picks, { from, to, fair: 1 / BACKENDS });
   const bad = shots.filter(({ complete }) => !complete);
@@ -132,7 +137,7 @@ function judge({ fault, way, shots, from, to, returns }: Course): Verdict {
   return verdict(`traffic leaves ${fault.name} (${way})`, [
     told('requests', shots.length),
     told('share before %', 100 * shareOf(picks, from - 1500, from)),
-    ...leaving(fault, picks, { away, from, to }),
+    ...leaving(fault, picks, { away, from, to, luck }),
     ...errorsOf(fault, bad),
     exactly('errors outside the fault', outside.length, 0),
     exactly('moved without a reason', shots.filter(lacksReason).length, 0),
@@ -144,12 +149,20 @@ function judge({ fault, way, shots, from, to, returns }: Course): Verdict {
 function leaving(
   fault: Fault,
   picks: Picks,
-  { away, from, to }: { readonly away: number | null; readonly from: number; readonly to: number },
+  {
+    away,
+    from,
+    to,
+    luck,
+  }: { readonly away: number | null; readonly from: number; readonly to: number; readonly luck: ShiftOptions['luck'] },
 ): readonly Figure[] {
   const rest = 100 * shareOf(picks, from + (away ?? to - from), to);
   if (fault.mostMs === null)
     return [told('share during it %', 100 * shareOf(picks, from, to)), told('gone after ms', away ?? 'never')];
-  return [atMost('gone after', away ?? Infinity, fault.mostMs, ' ms'), atMost('share from then on %', rest, 5)];
+  return [
+    atMost('gone after', away ?? Infinity, fault.mostMs + luck.ms, ' ms'),
+    atMost('share from then on %', rest, MOST_LEFT + luck.percent),
+  ];
 }
 
 function returning(picks: Picks, to: number, { mostMs }: { readonly mostMs: number }): Figure {

@@ -63,7 +63,7 @@ export class LiveTarget {
   hold(work: Work, now: number, expiresAt: number): Lease {
     const lease = new Lease(work, expiresAt);
     this.#leases.add(lease);
-    this.#speedOf(work).picked(now);
+    this.#speedOf(work).picked(lease, now);
     this.usedAt = now;
     return lease;
   }

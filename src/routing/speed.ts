@@ -35,10 +35,11 @@ export class Speed implements Paced {
   #pickedAt = 0;
   /** Requests of its kind that came by since. */
   #passed = 0;
-  /** Is it time to ask it? And was the latest request that went there sent for that? */
+  /** Is it time to ask it? */
   #isDue = false;
-  #isLook = false;
-  /** Was the answer to that as fast as usual? */
+  /** The latest request that went there, if it was sent for that. */
+  #look: Lease | null = null;
+  /** Was its answer as fast as usual? */
   #isBetter = false;
 
   constructor(pace: Pace, isStream: boolean) {
@@ -49,10 +50,10 @@ export class Speed implements Paced {
   }
 
   /** A request will go there. */
-  picked(now: number): void {
+  picked(lease: Lease, now: number): void {
     this.#pickedAt = now;
     this.#passed = 0;
-    this.#isLook = this.#isDue;
+    this.#look = this.#isDue ? lease : null;
     this.#isDue = false;
     this.#isBetter = false;
   }
@@ -62,13 +63,8 @@ export class Speed implements Paced {
     this.#passed += 1;
     const { afterMs, others } = this.#isBetter ? BETTER : AGAIN;
     const mayAsk = this.#passed >= others && now - this.#pickedAt >= afterMs && this.#silent.size === 0;
-    this.#isDue = mayAsk && this.#isSlow(now);
+    this.#isDue = mayAsk && this.factor(now) < 1;
     return this.#isDue;
-  }
-
-  #isSlow(now: number): boolean {
-    const [seen, usual] = [this.answerPace(now), this.pace.usual(now).answer];
-    return seen !== null && usual !== null && seen > FAST * usual;
   }
 
   begin(lease: Lease): void {
@@ -92,6 +88,15 @@ export class Speed implements Paced {
     this.pace.answered(tokens, now);
     if (!this.#isStream) this.#sample(tokens, ageOf(lease, now), now);
     else if (lease.firstAt !== null && tokens > 1) this.#sampleTokens(lease.firstAt, tokens - 1, now);
+    if (lease === this.#look) this.#isBetter = this.#wasFast(lease, tokens, now);
+  }
+
+  #wasFast({ startedAt, firstAt, promptTokens }: Lease, tokens: number, now: number): boolean {
+    const { pace } = this;
+    if (startedAt === null) return false;
+    if (!this.#isStream) return now - startedAt <= FAST * (pace.expected(tokens) ?? Infinity);
+    const isSoon = firstAt !== null && firstAt - startedAt <= FAST * (pace.expected(promptTokens) ?? Infinity);
+    return isSoon && (tokens < 2 || (now - firstAt) / (tokens - 1) <= FAST * (pace.tokenMs ?? Infinity));
   }
 
   /** It ended before anything came: how long it kept silent is known, and only ever too short. */
@@ -100,9 +105,7 @@ export class Speed implements Paced {
     const expected = this.#expectedWait(lease);
     const waited = now - lease.startedAt;
     // A fast refusal is an error, not speed.
-    if (expected === null || waited <= expected) return;
-    this.#isBetter = false;
-    this.#answer.add(Math.min(WORST, waited / expected), now);
+    if (expected !== null && waited > expected) this.#answer.add(Math.min(WORST, waited / expected), now);
   }
 
   /** Observed over expected time; who still waits, and for how long, counts too. */
@@ -155,9 +158,7 @@ export class Speed implements Paced {
     const took = Math.max(0, ms);
     const expected = this.pace.expected(size);
     this.pace.saw(size, expected === null ? took : Math.min(took, STEP * expected), now);
-    const times = expected === null ? 1 : Math.min(WORST, took / expected);
-    this.#isBetter = this.#isLook && times <= FAST;
-    this.#answer.add(times, now);
+    this.#answer.add(expected === null ? 1 : Math.min(WORST, took / expected), now);
   }
 
   /** How long the first sign of this one may take, as things usually are. */

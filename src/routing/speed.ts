@@ -35,6 +35,8 @@ export class Speed implements Paced {
   #pickedAt = 0;
   /** Requests of its kind that came by since. */
   #passed = 0;
+  /** When the latest of those that are through had its first token. */
+  #throughAt = -Infinity;
   /** Is it time to ask it? */
   #isDue = false;
   /** The latest request that went there, if it was sent for that. */
@@ -148,6 +150,9 @@ export class Speed implements Paced {
       if ((older.firstAt ?? now) >= firstAt) break;
       this.#streaming.delete(older);
     }
+    // One of those that ends now tells how it was before.
+    if (firstAt < this.#throughAt) return;
+    this.#throughAt = firstAt;
     const ms = now - firstAt;
     const part = Math.min(1, END_MEMORY_MS / Math.max(1, ms));
     this.#token.add(ms * part, tokens * part, now);

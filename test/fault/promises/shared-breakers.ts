@@ -19,11 +19,14 @@ const OPEN = 2;
 /** Replicas agree on open breakers through Redis, one that starts learns of them, and without Redis each goes by its own. */
 export async function sharesBreakers(): Promise<readonly Verdict[]> {
   const backends = await Promise.all(Array.from({ length: BACKENDS }, () => startFaultyBackend()));
-  const rig = await startRig({ servers: SERVERS, config: configOf(backends) });
   try {
-    return [await agree(rig, backends), await learn(rig), await goOn(rig, backends)];
+    const rig = await startRig({ servers: SERVERS, config: configOf(backends) });
+    try {
+      return [await agree(rig, backends), await learn(rig), await goOn(rig, backends)];
+    } finally {
+      await rig.stop();
+    }
   } finally {
-    await rig.stop();
     await Promise.all(backends.map((backend) => backend.shut()));
   }
 }

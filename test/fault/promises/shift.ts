@@ -36,20 +36,23 @@ export async function shiftsTraffic(options: ShiftOptions): Promise<readonly Ver
   const { only, say = () => {} } = options;
   const faults = FAULTS.filter(({ name }) => only === undefined || only.includes(name));
   const backends = new Map<string, readonly FaultyBackend[]>();
-  // Each fault has deployments of its own: nothing is known of them yet when it begins.
-  for (const { name } of faults)
-    backends.set(name, await Promise.all(Array.from({ length: BACKENDS }, () => startFaultyBackend())));
-  // A store that is late on a busy machine is not what is judged here.
-  const rig = await startRig({ workers: 2, config: configOf(backends), commandTimeout: '2s' });
   try {
-    const verdicts: Verdict[] = [];
-    for (const fault of faults) {
-      say(fault.name);
-      verdicts.push(...(await runFault(rig, fault, backends.get(fault.name) ?? [], options)));
+    // Each fault has deployments of its own: nothing is known of them yet when it begins.
+    for (const { name } of faults)
+      backends.set(name, await Promise.all(Array.from({ length: BACKENDS }, () => startFaultyBackend())));
+    // A store that is late on a busy machine is not what is judged here.
+    const rig = await startRig({ workers: 2, config: configOf(backends), commandTimeout: '1s' });
+    try {
+      const verdicts: Verdict[] = [];
+      for (const fault of faults) {
+        say(fault.name);
+        verdicts.push(...(await runFault(rig, fault, backends.get(fault.name) ?? [], options)));
+      }
+      return verdicts;
+    } finally {
+      await rig.stop();
     }
-    return verdicts;
   } finally {
-    await rig.stop();
     await Promise.all([...backends.values()].flat().map((backend) => backend.shut()));
   }
 }

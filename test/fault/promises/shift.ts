@@ -140,7 +140,7 @@ function judge({ fault, way, shots, from, to, luck, returns }: Course): Verdict 
   const picks = picksOf(shots, backendOf(fault.name, 0));
   const away = gone(picks, { from, to, fair: 1 / BACKENDS });
   const bad = shots.filter(({ complete }) => !complete);
-  const outside = bad.filter(({ startedAt }) => startedAt < from || startedAt > to);
+  const outside = bad.filter(({ startedAt, ms }) => startedAt + ms < from || startedAt > to);
   return verdict(`traffic leaves ${fault.name} (${way})`, [
     told('requests', shots.length),
     told('share before %', 100 * shareOf(picks, from - 1500, from)),
@@ -180,7 +180,10 @@ function returning(picks: Picks, to: number, { mostMs }: { readonly mostMs: numb
 }
 
 function errorsOf(fault: Fault, bad: readonly Shot[]): readonly Figure[] {
-  const spared = bad.filter(({ stream }) => (stream ? fault.spares.streams : fault.spares.whole));
+  // With status 200 its client has seen the begin of the answer.
+  const spared = bad.filter(
+    ({ stream, status }) => status !== 200 && (stream ? fault.spares.streams : fault.spares.whole),
+  );
   const [one] = spared;
   return [
     exactly('errors that another backend could have spared', spared.length, 0),

@@ -4,6 +4,7 @@ import type { LedgerEvent } from '../../src/core/ledger-event.ts';
 import type { LimitLine, LimitUnit, LimitWindow } from '../../src/core/limit.ts';
 import { microUnits } from '../../src/core/money.ts';
 import type { Clock } from '../../src/core/ports/clock.ts';
+import type { ExpiredLease } from '../../src/core/ports/quota-store.ts';
 import type { Log, Metrics } from '../../src/core/ports/telemetry.ts';
 import type { Stores } from '../../src/store/stores.ts';
 
@@ -11,9 +12,11 @@ import type { Stores } from '../../src/store/stores.ts';
 export interface Harness {
   readonly name: string;
   /** Independent clients of one state. */
-  readonly clients: readonly [Stores, Stores, Stores];
+  readonly clients: readonly [Stores, Stores, Stores, Stores];
   /** Unix ms that all scripts see from now on. */
   readonly setTime: (ms: number) => Promise<void>;
+  /** Leases that ran out, as the stores told of them. */
+  readonly expired: readonly ExpiredLease[];
   readonly close: () => Promise<void>;
 }
 

@@ -7,6 +7,7 @@ import { keepsDeadlines } from '../../test/fault/promises/deadlines.ts';
 import { drainAlone, rollingRestarts } from '../../test/fault/promises/drain.ts';
 import { killServer } from '../../test/fault/promises/kill-server.ts';
 import { killWorker } from '../../test/fault/promises/kill-worker.ts';
+import { exactlyK } from '../../test/fault/promises/exactly-k.ts';
 import { ledgerModel } from '../../test/fault/promises/ledger-model.ts';
 import { manyLargeRequests, slowReaders } from '../../test/fault/promises/memory.ts';
 import { killRedis, pauseRedis, tellsDurability } from '../../test/fault/promises/redis.ts';
@@ -53,6 +54,7 @@ const RUNS: readonly Run[] = [
   { name: 'lost-state', run: () => losesState({ seconds: 30 }) },
   { name: 'ledger-rebuild', run: () => rebuildsLedger({ requests: 100_000 }) },
   { name: 'sink', run: () => carriesLedger({ kills: 20 }) },
+  { name: 'exactly-k', run: () => exactlyK({ rounds: 100, say }) },
   { name: 'ledger-model', run: () => ledgerModel({ memory: 100_000, redis: 5000, say }) },
 ];
 

@@ -9,6 +9,7 @@ import { killServer } from '../../test/fault/promises/kill-server.ts';
 import { killWorker } from '../../test/fault/promises/kill-worker.ts';
 import { exactlyK } from '../../test/fault/promises/exactly-k.ts';
 import { ledgerModel } from '../../test/fault/promises/ledger-model.ts';
+import { limitsServed } from '../../test/fault/promises/limits-served.ts';
 import { manyLargeRequests, slowReaders } from '../../test/fault/promises/memory.ts';
 import { killRedis, pauseRedis, tellsDurability } from '../../test/fault/promises/redis.ts';
 import { losesState, rebuildsLedger } from '../../test/fault/promises/lose-state.ts';
@@ -55,6 +56,7 @@ const RUNS: readonly Run[] = [
   { name: 'ledger-rebuild', run: () => rebuildsLedger({ requests: 100_000 }) },
   { name: 'sink', run: () => carriesLedger({ kills: 20 }) },
   { name: 'exactly-k', run: () => exactlyK({ rounds: 100, say }) },
+  { name: 'exactly-k-served', run: () => limitsServed({ each: 1, say }) },
   { name: 'ledger-model', run: () => ledgerModel({ memory: 100_000, redis: 5000, say }) },
 ];
 

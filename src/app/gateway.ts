@@ -48,6 +48,9 @@ export interface GatewayOptions {
   readonly state: Pick<WatchedState, 'loss' | 'epoch'>;
 }
 
+/** How long a settlement waits for its request's record, where nothing may go unrecorded. */
+const RECORD_MS = 1000;
+
 /** One process's gateway, without its wire. */
 export interface Gateway {
   readonly requestFactory: RequestExchangeFactory;
@@ -76,6 +79,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     clock,
     directory,
     stateLost: () => state.loss() !== null,
+    recorded: ({ audit: rules }) => (rules?.onError === 'block' ? audit.kept(RECORD_MS) : undefined),
   });
   const enhance = createEnhance();
   const adapt = createAdapt({ dialects: dialects.backends });

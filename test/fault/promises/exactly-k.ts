@@ -138,7 +138,10 @@ async function compare(
   wanted: (unit: keyof typeof USED, isOpen: boolean) => number,
   onDifference: () => void,
 ): Promise<void> {
-  for (const { line, remaining } of await stores.quota.peek(tenant, limits.map(lineOf))) {
+  for (const { line, remaining } of await stores.quota.peek(
+    tenant,
+    limits.map((limit) => lineOf(limit)),
+  )) {
     if (line.limit - remaining !== wanted(line.unit, line.window.kind === 'concurrent')) onDifference();
   }
 }

@@ -62,7 +62,7 @@ export async function killServer({
           ? atLeast('leases that ran out, each one event', books.expired, 1)
           : exactly('expired and charged', books.expired, 0),
       ]),
-      await auditBooks({ rig, shots, kills: outages.map(({ from }) => from) }),
+      await auditBooks({ rig, shots, crashed: true }),
     ];
   } finally {
     await rig.stop();

@@ -14,7 +14,7 @@ import { silentLog, silentMetrics } from '../../../src/telemetry/silent.ts';
 import { ledgerEvent } from '../../support/ledger-event.ts';
 import type { AdmitAnswer, AdmitOrder } from './admit-messages.ts';
 import { USED } from './admit-messages.ts';
-import { type Level, type LevelLimit, ruleOf } from './limit-levels.ts';
+import { type Level, type LevelLimit, NAMES, ruleOf } from './limit-levels.ts';
 
 const [url = ''] = process.argv.slice(2);
 const stores = createRedisStores({
@@ -25,7 +25,8 @@ const stores = createRedisStores({
 });
 let limits: readonly LevelLimit[] = [];
 let open: RequestContext[] = [];
-const rules = (...levels: readonly Level[]) => limits.filter(({ level }) => levels.includes(level)).map(ruleOf);
+const rules = (...levels: readonly Level[]) =>
+  limits.filter(({ level }) => levels.includes(level)).map((limit) => ruleOf(limit));
 const directory: DirectoryView = {
   tenant: () => ({ limits: rules('tenant', 'model'), subjectLimits: rules('subject') }) as unknown as TenantRecord,
   line: () => ({ limits: rules('line') }) as unknown as LineRecord,
@@ -43,7 +44,7 @@ const { station } = createSchedule({
 
 async function admit({ tenant, count, limits: asked }: AdmitOrder & { kind: 'admit' }): Promise<AdmitAnswer> {
   limits = asked;
-  const principal = { keyId: 'key_1', limitRules: rules('key') };
+  const principal = { keyId: NAMES.key, limitRules: rules('key') };
   const odd: string[] = [];
   let denied = 0;
   const one = async (): Promise<void> => {

@@ -1,17 +1,14 @@
 import type { LimitRule } from '../../../src/core/directory.ts';
 import type { LimitLine, LimitUnit, LimitWindow } from '../../../src/core/limit.ts';
 
-/** Whom a limit binds, and by what scope stores know it. */
-export const LEVELS = {
-  tenant: 'tenant',
-  line: 'line:x',
-  key: 'key:key_1',
-  subject: 'subject:ann',
-  model: 'model:m',
-} as const;
+/** Whom a limit binds. */
+const LEVELS = ['tenant', 'line', 'key', 'subject', 'model'] as const;
 
-export type Level = keyof typeof LEVELS;
-export const LEVEL_NAMES = Object.keys(LEVELS) as readonly Level[];
+export type Level = (typeof LEVELS)[number];
+
+/** Whose limits these are: one of each, besides the tenant. */
+export const NAMES = { line: 'x', key: 'key_1', subject: 'ann', model: 'm' } as const;
+export type Names = Readonly<Record<keyof typeof NAMES, string>>;
 
 const DAY: LimitWindow = { kind: 'calendar', unit: 'day' };
 const MINUTE: LimitWindow = { kind: 'sliding', seconds: 60 };
@@ -27,7 +24,6 @@ export const KINDS = {
 } as const satisfies Record<string, readonly [LimitUnit, LimitWindow]>;
 
 export type Kind = keyof typeof KINDS;
-export const KIND_NAMES = Object.keys(KINDS) as readonly Kind[];
 
 /** One limit of one level. */
 export interface LevelLimit {
@@ -36,18 +32,19 @@ export interface LevelLimit {
   readonly limit: number;
 }
 
-export function lineOf({ level, kind, limit }: LevelLimit): LimitLine {
+/** The counter that stores know it by. */
+export function lineOf({ level, kind, limit }: LevelLimit, names: Names = NAMES): LimitLine {
   const [unit, window] = KINDS[kind];
-  return { scope: LEVELS[level], unit, window, limit };
+  return { scope: level === 'tenant' ? level : `${level}:${names[level]}`, unit, window, limit };
 }
 
 /** As an operator writes it on a tenant, business line or key; a model's is one of the tenant's. */
-export function ruleOf({ level, kind, limit }: LevelLimit): LimitRule {
+export function ruleOf({ level, kind, limit }: LevelLimit, names: Names = NAMES): LimitRule {
   const [unit, window] = KINDS[kind];
-  return { unit, window, limit, model: level === 'model' ? 'm' : null };
+  return { unit, window, limit, model: level === 'model' ? names.model : null };
 }
 
 /** Every level with every kind. */
-export const ALL_LIMITS: readonly Pick<LevelLimit, 'level' | 'kind'>[] = LEVEL_NAMES.flatMap((level) =>
-  KIND_NAMES.map((kind) => ({ level, kind })),
+export const ALL_LIMITS: readonly Pick<LevelLimit, 'level' | 'kind'>[] = LEVELS.flatMap((level) =>
+  (Object.keys(KINDS) as Kind[]).map((kind) => ({ level, kind })),
 );

@@ -223,6 +223,7 @@ function auditOf(index: number): ConfigPart {
   return {
     dir: `audit-${index}`,
     key_file: `audit-${index}.pem`,
+    on_error: 'block',
     checkpoint: { every: '1s', dir: `checkpoints-${index}` },
   };
 }

@@ -16,10 +16,13 @@ import type { AdmitAnswer, AdmitOrder } from './admit-messages.ts';
 import { USED } from './admit-messages.ts';
 import { type Level, type LevelLimit, NAMES, ruleOf } from './limit-levels.ts';
 
+/** Longer than any round: a lease that ran out would rightly make room. */
+const LEASE_MS = 60_000;
+
 const [url = ''] = process.argv.slice(2);
 const stores = createRedisStores({
   redis: { url, sentinel: null, cluster: null, commandTimeoutMs: 10_000, keyPrefix: 'tl:' },
-  ledger: { leaseMs: 60_000, keepMs: 600_000, maxEvents: 100_000, zone: 'UTC' },
+  ledger: { leaseMs: LEASE_MS, keepMs: 600_000, maxEvents: 100_000, zone: 'UTC' },
   log: silentLog,
   metrics: silentMetrics,
 });
@@ -50,9 +53,11 @@ async function admit({ tenant, count, limits: asked }: AdmitOrder & { kind: 'adm
   const one = async (): Promise<void> => {
     const made = context({ tenant, principal, request: { maxOutputTokens: 20 } });
     const tenants = new Map([[tenant, { limits: [] }]]) as unknown as typeof made.config.tenants;
-    const ctx = { ...made, config: { ...made.config, tenants } };
+    const ledger = { ...made.config.ledger, leaseMs: LEASE_MS };
+    const ctx = { ...made, config: { ...made.config, tenants, ledger } };
     try {
-      await station.run?.(ctx);
+      const step = await station.run?.(ctx);
+      if (step !== undefined && 'adds' in step && step.adds.admission.kind !== 'held') odd.push('not booked');
       open.push(ctx);
     } catch (reason) {
       const error = GatewayError.from(reason);

@@ -2,6 +2,7 @@
  * `npm run chaos`: the promises about faults at full size, on real Envoy and Redis. Prints one line a promise, then one
  * line of JSON with all figures, and ends with 0 when all are kept. Words choose promises by a part of their name (`server`, `redis`, `drain`, …).
  */
+import { fullAuditDisk } from '../../test/fault/promises/audit-disk.ts';
 import { attemptsElsewhere } from '../../test/fault/promises/handoff.ts';
 import { keepsDeadlines } from '../../test/fault/promises/deadlines.ts';
 import { drainAlone, rollingRestarts } from '../../test/fault/promises/drain.ts';
@@ -55,6 +56,10 @@ const RUNS: readonly Run[] = [
   { name: 'lost-state', run: () => losesState({ seconds: 30 }) },
   { name: 'ledger-rebuild', run: () => rebuildsLedger({ requests: 100_000 }) },
   { name: 'sink', run: () => carriesLedger({ kills: 20 }) },
+  ...(['block', 'continue'] as const).map((rule) => ({
+    name: `audit-disk-${rule}`,
+    run: () => fullAuditDisk({ rule }),
+  })),
   { name: 'exactly-k', run: () => exactlyK({ rounds: 100, say }) },
   { name: 'exactly-k-served', run: () => limitsServed({ each: 1, say }) },
   { name: 'ledger-model', run: () => ledgerModel({ memory: 100_000, redis: 5000, say }) },

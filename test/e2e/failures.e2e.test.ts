@@ -27,6 +27,8 @@ interface Row {
   readonly pair: Outcome;
   /** Tries that the one backend gets alone. */
   readonly soloTries: number;
+  /** What a try that was thrown away says that it used: the gateway's cost. */
+  readonly thrown?: { readonly prompt: number; readonly completion: number };
 }
 
 const MAX_TRIES = 3;
@@ -227,6 +229,20 @@ const STREAM: readonly Row[] = [
     soloTries: 1,
   },
   {
+    name: 'usage of a thought, then an error',
+    answer: streamAnswer({
+      words: 0,
+      thenInstead: [
+        event({ choices: [], usage: { prompt_tokens: 11, completion_tokens: 6, total_tokens: 17 } }),
+        event({ error: { message: 'no', type: 'server_error', param: null, code: 'boom' } }),
+      ],
+    }),
+    solo: told(0, 'boom'),
+    pair: served('b'),
+    soloTries: 1,
+    thrown: { prompt: 11, completion: 6 },
+  },
+  {
     name: 'reset after 3 words',
     answer: streamAnswer({ words: 3, thenInstead: [{ abort: true }] }),
     solo: broken(3),
@@ -335,7 +351,7 @@ async function run(row: Row, model: 'solo' | 'pair', stream: boolean): Promise<v
     assert.ok(performance.now() - began < patience, 'the client waits for an answer that is over');
     assertSeen(reply, expected, stream);
     assertTries(row, model, expected);
-    await assertBooked(tenant, reply, expected, row.answer === 'down');
+    await assertBooked(tenant, reply, expected, row);
   } finally {
     await a.listen();
   }
@@ -390,20 +406,34 @@ function assertTries(row: Row, model: 'solo' | 'pair', expected: Outcome): void 
   assert.equal(b.requests.length, byB ? 1 : 0, 'tries at the second candidate');
 }
 
-async function assertBooked(tenant: string, reply: Reply, expected: Outcome, down: boolean): Promise<void> {
+async function assertBooked(tenant: string, reply: Reply, expected: Outcome, row: Row): Promise<void> {
   // An answer of the proxy's own in place of one that had begun is past our headers.
   const shown = reply.headers.get('x-tokenlat-attempts');
-  const tries = down ? Number(shown) : a.requests.length + b.requests.length;
+  const tries = row.answer === 'down' ? Number(shown) : a.requests.length + b.requests.length;
   if (shown !== null) assert.equal(Number(shown), tries, 'x-tokenlat-attempts');
   const events = (await gateway.ledger(tenant, tries)).filter((one) => one.requestId === reply.requestId);
   assert.equal(events.length, tries, 'one cost event a try');
   const [own, ...more] = events.filter((one) => one.chargedTo === 'tenant') as [LedgerEvent, ...LedgerEvent[]];
   assert.equal(more.length, 0, 'the client is charged once');
   assert.equal(own.attempt, tries, 'the client is charged for the last try');
-  for (const thrown of events.filter((one) => one.chargedTo === 'gateway')) {
-    assert.equal(thrown.status, 'error');
-    assert.equal(thrown.completionTokens, 0, 'a try without output has no tokens');
+  const { prompt, completion } = row.thrown ?? { prompt: 0, completion: 0 };
+  const thrown = events.filter((one) => one.chargedTo === 'gateway');
+  assert.deepEqual(
+    thrown.map(({ attempt }) => attempt),
+    Array.from({ length: tries - 1 }, (_, at) => at + 1),
+    'each try that was thrown away is one event',
+  );
+  for (const one of thrown) {
+    assert.equal(one.status, 'error');
+    assert.equal(one.completionTokens, completion, 'tokens of a try are those that it told of');
+    assert.equal(one.cost, prompt + 2 * completion, 'at its price');
   }
+  const { attempts } = await gateway.trace(reply.requestId);
+  assert.deepEqual(
+    (attempts as readonly { readonly attempt: number }[]).map(({ attempt }) => attempt),
+    Array.from({ length: tries }, (_, at) => at + 1),
+    'each try is one line of the record',
+  );
   if (expected.kind === 'refused' && expected.code === 'upstream_unreachable' && shown === null) {
     // The connection broke within an answer that we held: to us that looks like a client that left.
     assert.notEqual(own.status, 'complete');

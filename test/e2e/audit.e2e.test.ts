@@ -2,60 +2,48 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { waitUntil } from '../../src/app/wait-until.ts';
-import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { useGateway } from '../support/use-gateway.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const PROMPT = 'the canary of the audit test';
 
-let upstream: MockUpstream;
-let gateway: TestGateway;
-
-before(async () => {
-  upstream = await startMockUpstream();
-  const answer = {
-    id: 'c',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
-  };
-  upstream.respondWith({
-    status: 200,
-    headers: { 'content-type': 'application/json' },
-    chunks: [JSON.stringify(answer)],
-  });
-  gateway = await startGateway({
-    config: {
-      backends: [
-        { name: 'a', endpoints: [{ url: `http://127.0.0.1:${upstream.port}/v1` }] },
-        { name: 'away', endpoints: [{ url: 'http://127.0.0.1:9/v1' }] },
-      ],
-      models: [
-        {
-          name: 'm',
-          deployments: [{ backend: 'a', model: 'org/m-8b', price: { prompt_per_mtok: 2, completion_per_mtok: 3 } }],
-        },
-        { name: 'n', deployments: [{ backend: 'away' }], fallback: ['m'] },
-      ],
-      filter: { terms: ['other', 'forbidden fruit'] },
-      audit: {
-        dir: 'audit',
-        key_file: 'audit.key',
-        on_error: 'block',
-        checkpoint: { every: '100ms', dir: 'checkpoints' },
+const answer = {
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+};
+const { gateway, upstream } = await useGateway({
+  config: ([upstream]) => ({
+    backends: [
+      { name: 'a', endpoints: [{ url: `http://127.0.0.1:${upstream.port}/v1` }] },
+      { name: 'away', endpoints: [{ url: 'http://127.0.0.1:9/v1' }] },
+    ],
+    models: [
+      {
+        name: 'm',
+        deployments: [{ backend: 'a', model: 'org/m-8b', price: { prompt_per_mtok: 2, completion_per_mtok: 3 } }],
       },
+      { name: 'n', deployments: [{ backend: 'away' }], fallback: ['m'] },
+    ],
+    filter: { terms: ['other', 'forbidden fruit'] },
+    audit: {
+      dir: 'audit',
+      key_file: 'audit.key',
+      on_error: 'block',
+      checkpoint: { every: '100ms', dir: 'checkpoints' },
     },
-  });
+  }),
 });
-
-after(async () => {
-  await gateway.stop();
-  await upstream.close();
+upstream.respondWith({
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  chunks: [JSON.stringify(answer)],
 });
 
 const ask = async (id: string, token: string, { model = 'm', content = PROMPT } = {}): Promise<number> => {

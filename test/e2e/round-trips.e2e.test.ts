@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { Redis } from 'ioredis';
 import { waitUntil } from '../../src/app/wait-until.ts';
 import type { LimitRule } from '../../src/core/directory.ts';
 import { createRedisStores } from '../../src/store/redis/redis-stores.ts';
 import { readScripts } from '../../src/store/redis/script-runner.ts';
 import { silentLog, silentMetrics } from '../../src/telemetry/silent.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
 import { chatClient, question } from './chat-client.ts';
 import { wholeAnswer } from './openai-answers.ts';
+import { useGateway } from '../support/use-gateway.ts';
 
 const SECRET = 'sk-tl-a-key-with-limits-of-its-own';
 const MOST = 1_000_000_000;
@@ -34,60 +33,45 @@ const names = new Map(
   Object.entries(readScripts()).map(([name, text]) => [createHash('sha1').update(text).digest('hex'), name]),
 );
 
-let upstream: MockUpstream;
-let gateway: TestGateway;
-let stores: ReturnType<typeof createRedisStores>;
-let redis: Redis;
-
-before(async () => {
-  upstream = await startMockUpstream();
-  upstream.respondWith(wholeAnswer());
-  const limits = { limits: ALL, subject_limits: ALL, line_limits: { x: ALL }, model_limits: { chat: ALL } };
-  gateway = await startGateway({
-    config: {
-      backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
-      models: [
-        { name: 'chat', deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }] },
-      ],
-      tenants: [{ name: 'acme', business_line: 'x', ...limits }],
-    },
-  });
-  const socket = join(gateway.dir, 'redis', 'redis.sock');
-  redis = new Redis(socket);
-  stores = createRedisStores({
-    redis: { url: `unix://${socket}`, sentinel: null, cluster: null, commandTimeoutMs: 2000, keyPrefix: 'tl:' },
-    ledger: { leaseMs: 60_000, keepMs: 60_000, maxEvents: 1000, zone: 'UTC' },
-    log: silentLog,
-    metrics: silentMetrics,
-  });
-  await stores.ready(5000);
-  const key = {
-    id: 'key_1',
-    name: 'k',
-    sha256: createHash('sha256').update(SECRET).digest('hex'),
-    hint: 'sk-tl-a',
-    tenant: 'acme',
-    subject: 'ann',
-    businessLine: 'x',
-    models: ['*'],
-    scopes: [],
-    tags: {},
-    limits: RULES,
-    expiresAt: null,
-    revokedAt: null,
-    previous: null,
-  };
-  await stores.directory.put('key', key.id, key, 0);
+const limits = { limits: ALL, subject_limits: ALL, line_limits: { x: ALL }, model_limits: { chat: ALL } };
+const { gateway, upstream } = await useGateway({
+  config: ([upstream]) => ({
+    backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
+    models: [{ name: 'chat', deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }] }],
+    tenants: [{ name: 'acme', business_line: 'x', ...limits }],
+  }),
 });
+upstream.respondWith(wholeAnswer());
+const socket = join(gateway.dir, 'redis', 'redis.sock');
+const redis = new Redis(socket);
+const stores = createRedisStores({
+  redis: { url: `unix://${socket}`, sentinel: null, cluster: null, commandTimeoutMs: 2000, keyPrefix: 'tl:' },
+  ledger: { leaseMs: 60_000, keepMs: 60_000, maxEvents: 1000, zone: 'UTC' },
+  log: silentLog,
+  metrics: silentMetrics,
+});
+await stores.ready(5000);
 after(async () => {
   redis.disconnect();
   await stores.close();
-  try {
-    await gateway.stop();
-  } finally {
-    await upstream.close();
-  }
 });
+const key = {
+  id: 'key_1',
+  name: 'k',
+  sha256: createHash('sha256').update(SECRET).digest('hex'),
+  hint: 'sk-tl-a',
+  tenant: 'acme',
+  subject: 'ann',
+  businessLine: 'x',
+  models: ['*'],
+  scopes: [],
+  tags: {},
+  limits: RULES,
+  expiresAt: null,
+  revokedAt: null,
+  previous: null,
+};
+await stores.directory.put('key', key.id, key, 0);
 
 /** What clients of Redis sent while `work` ran, by the name of the script or command, with the keys. */
 async function commandsOf(work: () => Promise<void>): Promise<readonly (readonly [name: string, text: string])[]> {

@@ -80,6 +80,8 @@ const RULES: Readonly<Record<string, string>> = {
   'config.read': 'viewer by none',
   'routing.read': 'viewer by none',
   'request.read': 'viewer by record',
+  'status.read': 'viewer by any',
+  'live.read': 'viewer by none',
   'docs.page': 'public',
   'docs.openapi': 'public',
 };

@@ -25,6 +25,7 @@ export interface Plan {
   readonly workloads: readonly Workload[];
 }
 
+const LIMITS: readonly SetupName[] = ['tokenlat-no-limits', 'tokenlat-all-limits'];
 const ALL: readonly SetupName[] = ['direct', 'envoy', 'echo', 'tokenlat', 'tokenlat-2', 'tokenlat-minimal'];
 const ONE_WORKER = ALL.filter((name) => name !== 'tokenlat-2');
 const THREE: readonly SetupName[] = ['envoy', 'echo', 'tokenlat'];
@@ -37,7 +38,7 @@ export function planOf(mode: Plan['mode']): Plan {
   const quick = mode === 'quick';
   const durationMs = quick ? 1500 : 3000;
   const base = [
-    closed('plain', 'plain chat, 16 connections', PLAIN, 16, durationMs, ALL),
+    closed('plain', 'plain chat, 16 connections', PLAIN, 16, durationMs, [...ALL, ...LIMITS]),
     closed('stream100', '100-chunk stream, 8 connections', STREAM, 8, quick ? 2000 : 4000, ONE_WORKER),
     {
       ...closed('latency', 'plain chat, 100 requests a second', PLAIN, 64, quick ? 2000 : 6000, ['direct', ...THREE]),

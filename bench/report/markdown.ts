@@ -14,6 +14,10 @@ const MEANINGS: readonly (readonly [string, string])[] = [
   ['envoy_cpu_plain_vs_envoy_alone', 'CPU of Envoy with TokenLat behind it, plain chat, against Envoy alone'],
   ['envoy_cpu_stream100_vs_envoy_alone', 'the same for a stream of 100 chunks'],
   ['throughput_plain_vs_echo', 'requests a second at saturation, one worker, against the bare echo'],
+  ['limits_cpu_plain', 'CPU of TokenLat with all 40 limits of a tenant, plain chat, against none'],
+  ['limits_redis_cpu_plain', 'CPU of Redis, likewise'],
+  ['limits_throughput_plain', 'requests a second at saturation, likewise'],
+  ['limits_p50_plain', 'median latency at saturation, likewise'],
   ['workers_2_throughput', 'requests a second at saturation, two workers against one'],
   ['added_p50_ms', 'median latency at 100 requests a second, minus that of the model server asked directly (ms)'],
   ['added_p95_ms', '95th percentile, likewise (ms)'],
@@ -41,6 +45,8 @@ canned answers:
 - **tokenlat**: one worker with everything on: JWT, request and token limits and a daily quota in Redis, a CEL route, word
   filter, cost, ledger, trace, and a log line a request.
 - **tokenlat-2**: the same with two workers, and Envoy with two threads.
+- **tokenlat-no-limits**, **tokenlat-all-limits**: as tokenlat, with no limit, and with each of the ten kinds of limits on the
+  tenant, its business line, the subject and the model. Both ask Redis once to admit and once to settle.
 - **tokenlat-minimal**: JWT and routing alone, stores in memory, no log line a request.
 
 CPU is user and system time from \`/proc/<pid>/stat\` over the window, divided by the requests answered in it. Throughput comes

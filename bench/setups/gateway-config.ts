@@ -1,8 +1,10 @@
 /** What a gateway of the bench is to do. */
 export interface GatewayShape {
   readonly workers: number;
-  /** Limits, quota, a CEL route, the word filter, prices and a log line a request; or none of these. */
+  /** A CEL route, the word filter, prices, limits and a log line a request; or none of these. */
   readonly everything: boolean;
+  /** With everything on: no limit, those of most deployments, or each one that there is at every level. */
+  readonly limits?: 'none' | 'some' | 'all';
 }
 
 /** Where a gateway of the bench listens. */
@@ -19,10 +21,26 @@ export interface GatewayPlaces {
 export const BENCH_SECRET = 'a-shared-secret-of-the-bench-0123456789abcdef';
 
 /** Limits that are checked on every request and never reached. */
-const LIMITS = '{ requests_per_minute: 100000000, tokens_per_minute: 100000000000, tokens_per_day: 1000000000000 }';
+const SOME = '{ requests_per_minute: 100000000, tokens_per_minute: 100000000000, tokens_per_day: 1000000000000 }';
+const ALL = `{ ${['requests', 'tokens', 'spend']
+  .flatMap((unit) => ['minute', 'day', 'month'].map((span) => `${unit}_per_${span}: 1000000000`))
+  .join(', ')}, concurrent_requests: 1000000000 }`;
+
+/** At every level that a configuration knows. */
+const LIMITS = {
+  none: '',
+  some: `    limits: ${SOME}
+    subject_limits: { requests_per_minute: 100000000 }
+`,
+  all: `    limits: ${ALL}
+    subject_limits: ${ALL}
+    line_limits: { default: ${ALL} }
+    model_limits: { bench-chat: ${ALL} }
+`,
+} as const;
 
 /** The configuration as a file's text. */
-export function gatewayConfig({ workers, everything }: GatewayShape, places: GatewayPlaces): string {
+export function gatewayConfig({ workers, everything, limits = 'some' }: GatewayShape, places: GatewayPlaces): string {
   const price = '{ currency: USD, prompt_per_mtok: 0.50, cached_per_mtok: 0.05, completion_per_mtok: 1.50 }';
   return `version: 1
 listen: { address: 127.0.0.1, port: ${places.listen}, admin_port: ${places.admin} }
@@ -46,7 +64,7 @@ models:
         model: bench-model
         ${everything ? `price: ${price}` : ''}
         profile: { context: 1000000 }
-${everything ? EVERYTHING : 'telemetry: { log_level: error }\n'}`;
+${everything ? everythingWith(LIMITS[limits]) : 'telemetry: { log_level: error }\n'}`;
 }
 
 /** Patient: on a machine that is busy with other things a slow answer must not count as a store that is gone. */
@@ -54,12 +72,10 @@ function redisPart(url: string): string {
   return `redis: { url: ${JSON.stringify(url)}, command_timeout: 2s }\n`;
 }
 
-const EVERYTHING = `tenants:
+const everythingWith = (limits: string): string => `tenants:
   - name: bench-team
     tier: premium
-    limits: ${LIMITS}
-    subject_limits: { requests_per_minute: 100000000 }
-routes:
+${limits}routes:
   - name: night
     models: [ bench-chat ]
     match: "tenant.tier == 'basic' && request.type == 'chat'"

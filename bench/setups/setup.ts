@@ -1,5 +1,13 @@
 /** What stands between the load generator and the model server. */
-export type SetupName = 'direct' | 'envoy' | 'echo' | 'tokenlat' | 'tokenlat-2' | 'tokenlat-minimal';
+export type SetupName =
+  | 'direct'
+  | 'envoy'
+  | 'echo'
+  | 'tokenlat'
+  | 'tokenlat-2'
+  | 'tokenlat-no-limits'
+  | 'tokenlat-all-limits'
+  | 'tokenlat-minimal';
 
 /** One of them, running. */
 export interface Setup {

@@ -52,6 +52,12 @@ export async function startSetups({ dir, payloads, nodeArgs }: StartOptions): Pr
     await startEcho(await place(base, 'echo', everything), payloads),
     await startGateway(await place(withRedis, 'tokenlat', everything), nodeArgs, redis.pid),
     await startGateway(await place(withRedis, 'tokenlat-2', { ...everything, workers: 2 }), [], redis.pid),
+    ...(await Promise.all(
+      (['none', 'all'] as const).map(async (limits) => {
+        const name = limits === 'none' ? 'tokenlat-no-limits' : 'tokenlat-all-limits';
+        return startGateway(await place(withRedis, name, { ...everything, limits }), [], redis.pid);
+      }),
+    )),
     await startGateway(await place(base, 'tokenlat-minimal', { workers: 1, everything: false }), nodeArgs, null),
   ];
   return {

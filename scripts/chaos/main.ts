@@ -1,12 +1,16 @@
 /**
- * `npm run chaos`: the promises about faults at full size, on real Envoy and Redis. Prints one line a promise and ends with
- * 0 when all are kept. Words choose promises by a part of their name (`server`, `redis`, `drain`, …).
+ * `npm run chaos`: the promises about faults at full size, on real Envoy and Redis. Prints one line a promise, then one
+ * line of JSON with all figures, and ends with 0 when all are kept. Words choose promises by a part of their name (`server`, `redis`, `drain`, …).
  */
+import { fullAuditDisk } from '../../test/fault/promises/audit-disk.ts';
 import { attemptsElsewhere } from '../../test/fault/promises/handoff.ts';
 import { keepsDeadlines } from '../../test/fault/promises/deadlines.ts';
 import { drainAlone, rollingRestarts } from '../../test/fault/promises/drain.ts';
 import { killServer } from '../../test/fault/promises/kill-server.ts';
 import { killWorker } from '../../test/fault/promises/kill-worker.ts';
+import { exactlyK } from '../../test/fault/promises/exactly-k.ts';
+import { ledgerModel } from '../../test/fault/promises/ledger-model.ts';
+import { limitsServed } from '../../test/fault/promises/limits-served.ts';
 import { manyLargeRequests, slowReaders } from '../../test/fault/promises/memory.ts';
 import { killRedis, pauseRedis, tellsDurability } from '../../test/fault/promises/redis.ts';
 import { losesState, rebuildsLedger } from '../../test/fault/promises/lose-state.ts';
@@ -67,6 +71,13 @@ const RUNS: readonly Run[] = [
         say,
       }),
   },
+  ...(['block', 'continue'] as const).map((rule) => ({
+    name: `audit-disk-${rule}`,
+    run: () => fullAuditDisk({ rule }),
+  })),
+  { name: 'exactly-k', run: () => exactlyK({ rounds: 100, say }) },
+  { name: 'exactly-k-served', run: () => limitsServed({ each: 1, say }) },
+  { name: 'ledger-model', run: () => ledgerModel({ memory: 100_000, redis: 5000, say }) },
 ];
 
 const words = process.argv.slice(2);
@@ -76,18 +87,20 @@ if (chosen.length === 0) {
   process.exit(2);
 }
 
+const promises: object[] = [];
 let broken = 0;
 let kept = 0;
 for (const [index, { name, run }] of chosen.entries()) {
   say(`${name} (${index + 1} of ${chosen.length})`);
-  for (const { promise, isKept, figures } of await attempt(name, run)) {
+  for (const { promise, isKept, figures, values } of await attempt(name, run)) {
+    promises.push({ run: name, promise, kept: isKept, ...values });
     if (isKept) kept += 1;
     else broken += 1;
     process.stdout.write(`${isKept ? 'kept  ' : 'BROKEN'} ${promise}: ${figures}\n`);
   }
 }
 process.stdout.write(
-  `${JSON.stringify({ ok: broken === 0, kept, broken, seconds: Math.round((performance.now() - began) / 1000) })}\n`,
+  `${JSON.stringify({ ok: broken === 0, kept, broken, seconds: Math.round((performance.now() - began) / 1000), promises })}\n`,
 );
 process.exit(broken === 0 ? 0 : 1);
 
@@ -100,6 +113,7 @@ async function attempt(name: string, run: Run['run']): Promise<readonly Verdict[
       {
         promise: name,
         isKept: false,
+        values: {},
         figures: reason instanceof Error ? (reason.stack ?? reason.message) : String(reason),
       },
     ];

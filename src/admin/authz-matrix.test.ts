@@ -50,6 +50,43 @@ const SAMPLES: Readonly<Record<string, { readonly url: string; readonly body?: u
   'docs.page': { url: '/admin/docs' },
   'docs.openapi': { url: '/admin/openapi.json' },
 };
+/** Who may, written down a second time: the tests below follow the table, and a rule that is loosened must not pass by that. */
+const RULES: Readonly<Record<string, string>> = {
+  'key.create': 'operator by body',
+  'key.list': 'viewer by query',
+  'key.get': 'viewer by record',
+  'key.update': 'operator by record',
+  'key.rotate': 'operator by record',
+  'key.revoke': 'operator by record',
+  'key.delete': 'admin by record',
+  'tenant.create': 'admin by none',
+  'tenant.list': 'viewer by record',
+  'tenant.get': 'viewer by path',
+  'tenant.update': 'admin by none',
+  'tenant.delete': 'admin by none',
+  'line.create': 'operator by path',
+  'line.list': 'viewer by path',
+  'line.get': 'viewer by path',
+  'line.update': 'operator by path',
+  'line.delete': 'admin by path',
+  'budget.create': 'operator by body',
+  'budget.list': 'viewer by query',
+  'budget.get': 'viewer by record',
+  'budget.update': 'operator by record',
+  'budget.delete': 'admin by record',
+  'spend.read': 'viewer by query',
+  'spend.top': 'viewer by query',
+  'quota.read': 'viewer by query',
+  'audit.read': 'admin by query',
+  'config.read': 'viewer by none',
+  'routing.read': 'viewer by none',
+  'routing.explain': 'viewer by query',
+  'request.read': 'viewer by record',
+  'status.read': 'viewer by any',
+  'live.read': 'viewer by none',
+  'docs.page': 'public',
+  'docs.openapi': 'public',
+};
 /** Nothing else may be read without a token. */
 const PUBLIC = ['docs.page', 'docs.openapi'];
 /** What belongs to `acme`: in no answer to anybody else. */
@@ -100,6 +137,10 @@ async function world() {
   return kit;
 }
 
+function ruleText(rule: AdminRoute['rule']): string {
+  return rule.kind === 'public' ? rule.kind : `${rule.role} by ${rule.tenant}`;
+}
+
 function sample(route: AdminRoute) {
   const found = isFile(route) ? { url: route.path } : SAMPLES[route.name];
   assert.ok(found !== undefined, `${route.name} has no sample here`);
@@ -144,6 +185,7 @@ test('every route has a rule and a sample, and no two are the same', () => {
   }
   const records = routeTable.filter((route) => !isFile(route));
   assert.deepEqual(Object.keys(SAMPLES).toSorted(), records.map(({ name }) => name).toSorted());
+  assert.deepEqual(Object.fromEntries(records.map(({ name, rule }) => [name, ruleText(rule)])), RULES);
   assert.equal(new Set(routeTable.map(({ method, path }) => `${method} ${path}`)).size, routeTable.length);
 });
 

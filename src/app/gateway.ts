@@ -54,6 +54,9 @@ export interface GatewayOptions {
   readonly state: Pick<WatchedState, 'loss' | 'epoch'>;
 }
 
+/** How long a settlement waits for its request's record, where nothing may go unrecorded. */
+const RECORD_MS = 1000;
+
 /** One process's gateway, without its wire. */
 export interface Gateway {
   readonly requestFactory: RequestExchangeFactory;
@@ -84,6 +87,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     clock,
     directory,
     stateLost: () => state.loss() !== null,
+    recorded: ({ audit: rules }) => (rules?.onError === 'block' ? audit.kept(RECORD_MS) : undefined),
   });
   const route = createRoute({ log, metrics, clock, supports: dialects.supports, directory, protection, engine });
   const enhance = createEnhance();

@@ -32,6 +32,7 @@ export type OpenedAudit = AuditLog & {
 export const silentAudit: OpenedAudit = {
   append: () => {},
   state: () => 'ok',
+  kept: async () => true,
   flush: async () => 0,
   close: async () => {},
   prompt: () => null,
@@ -66,6 +67,7 @@ export function openAudit(snapshot: Snapshot, { worker, log, metrics, redis }: O
   return {
     append: (entry) => chain.append(entry),
     state: () => chain.state(),
+    kept: (deadlineMs) => chain.kept(deadlineMs),
     flush: (deadlineMs) => chain.flush(deadlineMs),
     close: async () => {
       await chain.close();

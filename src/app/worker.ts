@@ -15,6 +15,7 @@ import { createLiveConfig, type LiveConfig } from './live-config.ts';
 import type { LoadedConfig } from './load.ts';
 import { localRedis } from './local-redis.ts';
 import { followOperators } from './follow-operators.ts';
+import { auditExpiry } from './audit-expiry.ts';
 import { openAudit, type OpenedAudit } from './open-audit.ts';
 import { openRouting } from './open-routing.ts';
 import { openWire } from './open-wire.ts';
@@ -51,9 +52,9 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { loaded, log } = options;
   const metrics = createMetrics({ labelValues: loaded.snapshot.telemetry.labelValues });
   const config = createLiveConfig(loaded, log, metrics);
-  const stores = openStores(config.current, log, metrics);
   const redis = loaded.snapshot.redis ?? localRedis();
   const audit = openAudit(loaded.snapshot, { worker: options.index, log, metrics, redis });
+  const stores = openStores(config.current, log, metrics, auditExpiry(audit, systemClock));
   try {
     return await assemble(options, { config, metrics, stores, audit });
   } catch (reason) {

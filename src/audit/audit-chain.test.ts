@@ -132,6 +132,50 @@ test('a full disk fails the log, half-written batches are taken back, and it rec
   clean();
 });
 
+test('what was appended before is said to be kept while others go on appending, and not while the disk refuses', async () => {
+  const { open, segments, lines, clean } = rig();
+  const bad = disk();
+  const log = open({ open: bad.open });
+  assert.equal(await log.kept(1000), true);
+  const busy = setInterval(() => log.append(entry(0)), 1);
+  for (let n = 1; n <= 20; n += 1) {
+    log.append(entry(n));
+    assert.equal(await log.kept(5000), true);
+    assert.ok(
+      segments().some((file) => lines(file).some((line) => line.includes(`"request_id":"r${n}"`))),
+      String(n),
+    );
+  }
+  clearInterval(busy);
+  await log.flush(5000);
+  bad.fault = (call, bytes) => (call === 'datasync' ? ENOSPC : bytes);
+  log.append(entry(21));
+  assert.equal(await log.kept(60_000), false);
+  assert.equal(log.state(), 'failing');
+  bad.fault = (_, bytes) => bytes;
+  await log.flush(5000);
+  assert.equal(await log.kept(1000), true);
+  await log.close();
+  clean();
+});
+
+test('a disk that hangs is waited for no longer than asked', async () => {
+  const { open, clean } = rig();
+  const bad = disk();
+  let release = (): void => {};
+  const log = open({ open: bad.open });
+  await log.flush(5000);
+  const hanging = new Promise<void>((resolve) => (release = resolve));
+  bad.fault = (call, bytes) => (call === 'write' ? hanging : bytes);
+  log.append(entry(0));
+  assert.equal(await log.kept(50), false);
+  release();
+  bad.fault = (_, bytes) => bytes;
+  assert.equal(await log.kept(5000), true);
+  await log.close();
+  clean();
+});
+
 test('a sync that fails is no sync: the batch is written again', async () => {
   const { open, verify, clean } = rig();
   const bad = disk();

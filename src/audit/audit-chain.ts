@@ -74,11 +74,22 @@ class AuditChain implements AuditLog {
     return this.#failing || stalled || this.#queue.dropped > 0 ? 'failing' : 'ok';
   }
 
+  async kept(deadlineMs: number): Promise<boolean> {
+    const place = this.#queue.last;
+    await this.#waitUntil(() => this.#queue.doneUpTo >= place || this.state() === 'failing', deadlineMs);
+    return this.#queue.doneUpTo >= place;
+  }
+
   async flush(deadlineMs: number): Promise<number> {
-    const until = performance.now() + deadlineMs;
     this.#urgent = true;
     this.#kick();
-    while (this.#queue.pending > 0 && this.#pump !== null) {
+    await this.#waitUntil(() => this.#queue.pending === 0, deadlineMs);
+    return this.#queue.pending;
+  }
+
+  async #waitUntil(isDone: () => boolean, deadlineMs: number): Promise<void> {
+    const until = performance.now() + deadlineMs;
+    while (!isDone() && this.#pump !== null) {
       const left = until - performance.now();
       if (left <= 0) break;
       const settled = new Promise<void>((resolve) => this.#waiters.push(resolve));
@@ -86,7 +97,6 @@ class AuditChain implements AuditLog {
       await Promise.race([settled, sleep(left, undefined, { signal: timer.signal }).catch(() => {})]);
       timer.abort();
     }
-    return this.#queue.pending;
   }
 
   async close(): Promise<void> {
@@ -238,6 +248,7 @@ class AuditChain implements AuditLog {
   #failed(error: unknown): void {
     if (this.#failing) return;
     this.#failing = true;
+    this.#wake();
     this.#options.metrics.anomaly('audit_write_failed');
     this.#options.log.error('audit records cannot be written', { error: asError(error) });
   }

@@ -9,7 +9,12 @@ export interface QueuedEntry {
   readonly facts: string;
   /** What it counts for in the bound. */
   readonly bytes: number;
+  /** Its place in the order of all that were ever queued, from 1; 0 for what was put first. */
+  readonly place: number;
 }
+
+/** One that is not queued yet. */
+export type NewEntry = Omit<QueuedEntry, 'bytes' | 'place'>;
 
 /** What a line adds to its facts, and the objects that hold it. */
 const OVERHEAD = 512;
@@ -24,6 +29,8 @@ export class EntryQueue {
   #bytes = 0;
   #taken = 0;
   #dropped = 0;
+  #last = 0;
+  #doneUpTo = 0;
   #from = 0;
   #to = 0;
 
@@ -45,8 +52,18 @@ export class EntryQueue {
     return this.#bytes;
   }
 
+  /** Place of the newest entry. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** All up to this place are done. */
+  get doneUpTo(): number {
+    return this.#doneUpTo;
+  }
+
   /** False when it was dropped. */
-  push(entry: Omit<QueuedEntry, 'bytes'>): boolean {
+  push(entry: NewEntry): boolean {
     const bytes = Buffer.byteLength(entry.facts) + OVERHEAD;
     const gap = this.#dropped > 0 ? OVERHEAD : 0;
     if (this.#bytes + bytes + gap > this.#maxBytes) {
@@ -61,8 +78,8 @@ export class EntryQueue {
   }
 
   /** Goes in front of all others, bound or not: there is one such entry in a queue's life. */
-  putFirst(entry: Omit<QueuedEntry, 'bytes'>): void {
-    this.#entries.unshift({ ...entry, bytes: OVERHEAD });
+  putFirst(entry: NewEntry): void {
+    this.#entries.unshift({ ...entry, bytes: OVERHEAD, place: 0 });
     this.#bytes += OVERHEAD;
   }
 
@@ -83,10 +100,12 @@ export class EntryQueue {
   done(batch: readonly QueuedEntry[]): void {
     this.#taken -= batch.length;
     for (const entry of batch) this.#bytes -= entry.bytes;
+    this.#doneUpTo = Math.max(this.#doneUpTo, batch.at(-1)?.place ?? 0);
   }
 
-  #add(entry: QueuedEntry): void {
-    this.#entries.push(entry);
+  #add(entry: Omit<QueuedEntry, 'place'>): void {
+    this.#last += 1;
+    this.#entries.push({ ...entry, place: this.#last });
     this.#bytes += entry.bytes;
   }
 

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AuditChainOptions } from './audit-chain-options.ts';
 import type { ChainState } from './chain-state.ts';
-import type { QueuedEntry } from './entry-queue.ts';
+import type { NewEntry } from './entry-queue.ts';
 import { writeFacts } from './facts.ts';
 import { chainName, listChains, liveFile } from './names.ts';
 import { processIdentity } from './process-identity.ts';
@@ -14,7 +14,7 @@ import type { Recovered } from './recover.ts';
 export interface OpenedChain {
   readonly state: ChainState;
   /** To be its first record. */
-  readonly entry: Omit<QueuedEntry, 'bytes'>;
+  readonly entry: NewEntry;
   /** Mends what was before; to be called when the first record is on disk. Never throws. */
   readonly finish: () => Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../lib/jcs/canonical-json.ts';
+import { isCanonical } from '../lib/jcs/canonical-json.ts';
 import type { AuditEntry } from '../core/ports/audit.ts';
 import type { Json } from '../core/json.ts';
 
@@ -41,7 +41,7 @@ export function parseRecord(body: Buffer): AuditRecord | null {
   try {
     value = JSON.parse(text);
     if (typeof value !== 'object' || value === null || Object.keys(value).join() !== KEYS) return null;
-    if (canonicalJson(value as { readonly [key: string]: Json }) !== text) return null;
+    if (!isCanonical(value as { readonly [key: string]: Json }, text)) return null;
   } catch {
     return null;
   }

@@ -171,6 +171,8 @@ export function testLimitLevels(name: string, open: () => Promise<Harness>): voi
         assert.equal(await settle(tenant, ids[7]!, { tokens: 4 }), 'settled');
         assert.deepEqual(await used(tenant, lines), [59, charge ? 588 : 8]);
         assert.equal((await stores.ledger.read(tenant, null, 1000)).length, charge ? 60 : 0);
+        // Ended by an admission: told of all the same.
+        assert.equal(harness.expired.filter((lease) => lease.tenant === tenant).length, 59);
       }
     });
 

@@ -4,16 +4,20 @@ import type { LedgerEvent } from '../../src/core/ledger-event.ts';
 import type { LimitLine, LimitUnit, LimitWindow } from '../../src/core/limit.ts';
 import { microUnits } from '../../src/core/money.ts';
 import type { Clock } from '../../src/core/ports/clock.ts';
+import type { ExpiredLease } from '../../src/core/ports/quota-store.ts';
 import type { Log, Metrics } from '../../src/core/ports/telemetry.ts';
 import type { Stores } from '../../src/store/stores.ts';
+import { ledgerEvent } from '../support/ledger-event.ts';
 
 /** What the contract needs of a store: clients that share one state, and a clock in the test's hand. */
 export interface Harness {
   readonly name: string;
   /** Independent clients of one state. */
-  readonly clients: readonly [Stores, Stores, Stores];
+  readonly clients: readonly [Stores, Stores, Stores, Stores];
   /** Unix ms that all scripts see from now on. */
   readonly setTime: (ms: number) => Promise<void>;
+  /** Leases that ran out, as the stores told of them. */
+  readonly expired: readonly ExpiredLease[];
   readonly close: () => Promise<void>;
 }
 
@@ -59,34 +63,19 @@ export function operation(): OperationId {
   return operationOf(newRequestId(0));
 }
 
+/** What an operation of `tokens` books. */
 export function event(id: OperationId, tokens: number, fields: Partial<LedgerEvent> = {}): LedgerEvent {
-  return {
+  return ledgerEvent({
     operation: id,
     requestId: `shown-${id}`,
-    attempt: 1,
-    chargedTo: 'tenant',
-    status: 'complete',
-    tenant: 'acme',
-    subject: 'ann',
-    businessLine: 'search',
-    requestType: 'chat',
-    route: 'default',
-    requestedModel: 'm',
-    model: 'm',
-    backend: 'b',
     promptTokens: tokens,
-    cachedTokens: 0,
     completionTokens: 0,
-    reasoningTokens: 0,
-    estimated: false,
-    usageFlag: null,
     cost: microUnits(tokens * 2),
-    currency: 'USD',
     firstTokenMs: 12,
     totalMs: 34,
     time: 56,
     ...fields,
-  };
+  });
 }
 
 let tenants = 0;

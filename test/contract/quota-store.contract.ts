@@ -39,6 +39,7 @@ export function testQuotaStore(name: string, open: () => Promise<Harness>): void
         actual: { requests: 1, tokens },
         events: events ?? [event(id, tokens)],
       });
+    const expired = (tenant: string) => harness.expired.filter((lease) => lease.tenant === tenant);
     const used = async (tenant: string, of: LimitLine): Promise<number> => {
       const [state] = await stores.quota.peek(tenant, [of]);
       return of.limit - state!.remaining;
@@ -237,6 +238,7 @@ export function testQuotaStore(name: string, open: () => Promise<Harness>): void
         ended.reduce((sum, count) => sum + count),
         1,
       );
+      assert.deepEqual(expired(tenant), [{ tenant, operation: id, rule: 'charge' }]);
       assert.equal(await stores.ledger.open(), 0);
       assert.equal(await stores.quota.renew(tenant, id, LEASE), false);
       assert.deepEqual(await ledger(tenant), [event(id, 100, { estimated: true })]);
@@ -264,6 +266,7 @@ export function testQuotaStore(name: string, open: () => Promise<Harness>): void
       await admit(tenant, lines, { tokens: 100 }, id);
       await harness.setTime(NOON + LEASE + 1);
       await stores.quota.sweep();
+      assert.deepEqual(expired(tenant), [{ tenant, operation: id, rule: 'release' }]);
       assert.deepEqual(await Promise.all(lines.map((of) => used(tenant, of))), [0, 0]);
       assert.deepEqual(await ledger(tenant), []);
       assert.equal(await settle(tenant, id, 30), 'late');
@@ -283,6 +286,8 @@ export function testQuotaStore(name: string, open: () => Promise<Harness>): void
         ended.reduce((sum, count) => sum + count),
         250 + small.length,
       );
+      assert.equal(new Set(expired(big!).map(({ operation: of }) => of)).size, 250);
+      assert.equal(expired(big!).length, 250);
       assert.equal(await used(big!, day), 0);
       assert.ok((await stores.ledger.tenants()).includes(big!));
     });

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import type { ExpiredLease, OnExpired } from '../../src/core/ports/quota-store.ts';
 import { createRedisStores } from '../../src/store/redis/redis-stores.ts';
 import { readScripts } from '../../src/store/redis/script-runner.ts';
 import type { ScriptSources } from '../../src/store/redis/script-runner.ts';
@@ -22,6 +23,7 @@ export async function openStores(
     sources,
     zone = 'UTC',
     ledger = {},
+    onExpired,
   }: {
     readonly commandTimeoutMs?: number;
     readonly readyMs?: number;
@@ -30,11 +32,13 @@ export async function openStores(
     readonly sources?: ScriptSources;
     readonly zone?: string;
     readonly ledger?: Partial<LedgerSettings>;
+    readonly onExpired?: OnExpired;
   } = {},
 ): Promise<Stores> {
   const stores = createRedisStores({
     redis: { url, sentinel: null, cluster: null, commandTimeoutMs, keyPrefix: 'tl:' },
     ledger: { ...LEDGER, zone, ...ledger },
+    onExpired,
     log: recorded.log,
     metrics: recorded.metrics,
     ...(clock === undefined ? {} : { clock }),
@@ -64,13 +68,16 @@ export async function openRedisHarness(zone = 'UTC'): Promise<RedisHarness> {
   const raw = new Redis(server.url);
   const clock = new TestClock();
   const sources = scriptsWithClock();
-  const open = () => openStores(server.url, { clock, sources, zone });
-  const clients = [await open(), await open(), await open()] as const;
+  const expired: ExpiredLease[] = [];
+  const onExpired: OnExpired = (lease) => void expired.push(lease);
+  const open = () => openStores(server.url, { clock, sources, zone, onExpired });
+  const clients = [await open(), await open(), await open(), await open()] as const;
   return {
     name: 'redis',
     server,
     raw,
     clients,
+    expired,
     setTime: async (ms) => {
       clock.ms = ms;
       await raw.set('test:clock', ms);

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import http2 from 'node:http2';
 import net from 'node:net';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { waitUntil } from '../../src/app/wait-until.ts';
 import type { LedgerEvent } from '../../src/core/ledger-event.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
 import type { ScriptChunk, UpstreamScript } from '../support/upstream-script.ts';
 import { chatClient, question } from './chat-client.ts';
 import { chunk, PROMPT_TOKENS, streamAnswer, usageOf, wholeAnswer } from './openai-answers.ts';
+import { useGateway } from '../support/use-gateway.ts';
 
 const WORDS = 50;
 /** The upstream's connection must be closed within this after the client left. */
@@ -17,28 +16,15 @@ const PRICE = { prompt_per_mtok: 1000, completion_per_mtok: 2000 };
 
 type Leave = 'fin' | 'rst' | 'half-close' | 'http2-cancel';
 
-let upstream: MockUpstream;
-let gateway: TestGateway;
-let port: number;
 let turn = 0;
 
-before(async () => {
-  upstream = await startMockUpstream();
-  gateway = await startGateway({
-    config: {
-      backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
-      models: [{ name: 'm', deployments: [{ backend: 'a', price: PRICE }] }],
-    },
-  });
-  port = Number(new URL(gateway.url).port);
+const { gateway, upstream } = await useGateway({
+  config: ([upstream]) => ({
+    backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
+    models: [{ name: 'm', deployments: [{ backend: 'a', price: PRICE }] }],
+  }),
 });
-after(async () => {
-  try {
-    await gateway.stop();
-  } finally {
-    await upstream.close();
-  }
-});
+const port = Number(new URL(gateway.url).port);
 beforeEach(() => upstream.clear());
 
 describe('a client that leaves a stream after', () => {

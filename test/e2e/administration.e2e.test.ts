@@ -3,68 +3,52 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePorts } from '../../scripts/demo/free-ports.ts';
 import { waitUntil } from '../../src/app/wait-until.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
 import { chatClient, errorOf, question } from './chat-client.ts';
 import { wholeAnswer } from './openai-answers.ts';
+import { useGateway } from '../support/use-gateway.ts';
 
 const TOKEN = 'an-admin-token-of-the-tests-0123456789abcdef';
 const WEBHOOK_SECRET = 'a-webhook-secret-of-the-tests';
 
-let upstream: MockUpstream;
-let gateway: TestGateway;
-let hook: http.Server;
-let origin: string;
 const alerts: { readonly headers: http.IncomingHttpHeaders; readonly body: Record<string, unknown> }[] = [];
 
-before(async () => {
-  upstream = await startMockUpstream();
-  hook = http.createServer((request, response) => {
-    let text = '';
-    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    request.on('end', () => {
-      alerts.push({ headers: request.headers, body: JSON.parse(text) as Record<string, unknown> });
-      response.writeHead(204).end();
-    });
-  });
-  await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
-  const [port = 0] = await freePorts(1);
-  origin = `http://127.0.0.1:${port}`;
-  gateway = await startGateway({
-    workers: 2,
-    config: {
-      backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
-      models: [
-        {
-          name: 'chat',
-          deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }],
-        },
-        { name: 'other', deployments: [{ backend: 'a' }] },
-      ],
-      routes: [{ name: 'protected', models: ['chat'], candidates: [{ model: 'chat' }], protect: 'deny' }],
-      admin: { port, tokens: [{ name: 'ops', role: 'admin', token: TOKEN }] },
-      budgets: {
-        channels: [
-          { name: 'hook', url: `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`, secret: WEBHOOK_SECRET },
-        ],
-      },
-      audit: { dir: 'audit', key_file: 'audit.key', on_error: 'block', checkpoint: { dir: 'checkpoints' } },
-    },
+const hook = http.createServer((request, response) => {
+  let text = '';
+  request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  request.on('end', () => {
+    alerts.push({ headers: request.headers, body: JSON.parse(text) as Record<string, unknown> });
+    response.writeHead(204).end();
   });
 });
-
-after(async () => {
-  try {
-    await gateway.stop();
-  } finally {
-    hook.close();
-    await upstream.close();
-  }
+await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
+const [port = 0] = await freePorts(1);
+const origin = `http://127.0.0.1:${port}`;
+const { gateway, upstream } = await useGateway({
+  workers: 2,
+  config: ([upstream]) => ({
+    backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
+    models: [
+      {
+        name: 'chat',
+        deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }],
+      },
+      { name: 'other', deployments: [{ backend: 'a' }] },
+    ],
+    routes: [{ name: 'protected', models: ['chat'], candidates: [{ model: 'chat' }], protect: 'deny' }],
+    admin: { port, tokens: [{ name: 'ops', role: 'admin', token: TOKEN }] },
+    budgets: {
+      channels: [
+        { name: 'hook', url: `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`, secret: WEBHOOK_SECRET },
+      ],
+    },
+    audit: { dir: 'audit', key_file: 'audit.key', on_error: 'block', checkpoint: { dir: 'checkpoints' } },
+  }),
+  servers: [hook],
 });
 
 beforeEach(() => upstream.respondWith(() => wholeAnswer()));

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { waitUntil } from '../../src/app/wait-until.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
 import type { UpstreamScript } from '../support/upstream-script.ts';
-import { chatClient, errorOf, question, type Reply, said, type Send } from './chat-client.ts';
+import { chatClient, errorOf, question, type Reply, said } from './chat-client.ts';
 import { chatCompletion, chunk, event, PROMPT_TOKENS, streamAnswer, textOf, wholeAnswer } from './openai-answers.ts';
+import { useGateway } from '../support/use-gateway.ts';
 
 const JSON_HEAD = { 'content-type': 'application/json' };
 const STREAM_HEAD = { 'content-type': 'text/event-stream' };
@@ -14,30 +13,16 @@ const GOOD = JSON.stringify(chatCompletion(5));
 /** Whatever a backend does, its client has an answer by then. */
 const BOUND_MS = 3000;
 
-let upstream: MockUpstream;
-let gateway: TestGateway;
-let send: Send;
-
-before(async () => {
-  upstream = await startMockUpstream();
-  gateway = await startGateway({
-    config: {
-      backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
-      models: [{ name: 'm', deployments: [{ backend: 'a', price: { prompt_per_mtok: 10, completion_per_mtok: 20 } }] }],
-      limits: { event: '64KiB', response: '256KiB' },
-      timeouts: { idle: '400ms' },
-      retry: { retries: 0 },
-    },
-  });
-  send = chatClient(gateway, await gateway.token());
+const { gateway, upstream } = await useGateway({
+  config: ([upstream]) => ({
+    backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
+    models: [{ name: 'm', deployments: [{ backend: 'a', price: { prompt_per_mtok: 10, completion_per_mtok: 20 } }] }],
+    limits: { event: '64KiB', response: '256KiB' },
+    timeouts: { idle: '400ms' },
+    retry: { retries: 0 },
+  }),
 });
-after(async () => {
-  try {
-    await gateway.stop();
-  } finally {
-    await upstream.close();
-  }
-});
+const send = chatClient(gateway, await gateway.token());
 beforeEach(() => upstream.clear());
 
 const many = (size: number): string => 'h'.repeat(size);

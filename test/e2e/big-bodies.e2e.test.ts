@@ -1,42 +1,24 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
-import { chatClient, errorOf, question, type Send } from './chat-client.ts';
+import { beforeEach, test } from 'node:test';
+import { chatClient, errorOf, question } from './chat-client.ts';
 import { chatCompletion, chunk, event, usageOf, wholeAnswer } from './openai-answers.ts';
 import { rawExchange } from './raw-exchange.ts';
+import { useGateway } from '../support/use-gateway.ts';
 
 const MIB = 1024 * 1024;
 const LIMIT = 8 * MIB;
 const RESPONSE_LIMIT = 8 * MIB;
 const EVENT_LIMIT = MIB;
 
-let upstream: MockUpstream;
-let gateway: TestGateway;
-let send: Send;
-let token: string;
-
-before(async () => {
-  upstream = await startMockUpstream();
-  gateway = await startGateway({
-    config: {
-      backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
-      models: [
-        { name: 'm', deployments: [{ backend: 'a', profile: { context: 100_000_000, default_max_tokens: 10 } }] },
-      ],
-      limits: { body: '8MiB', response: '8MiB', event: '1MiB' },
-    },
-  });
-  token = await gateway.token();
-  send = chatClient(gateway, token);
+const { gateway, upstream } = await useGateway({
+  config: ([upstream]) => ({
+    backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
+    models: [{ name: 'm', deployments: [{ backend: 'a', profile: { context: 100_000_000, default_max_tokens: 10 } }] }],
+    limits: { body: '8MiB', response: '8MiB', event: '1MiB' },
+  }),
 });
-after(async () => {
-  try {
-    await gateway.stop();
-  } finally {
-    await upstream.close();
-  }
-});
+const token = await gateway.token();
+const send = chatClient(gateway, token);
 beforeEach(() => upstream.clear());
 
 test('a request of 6 MiB arrives byte for byte', async () => {

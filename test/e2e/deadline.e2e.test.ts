@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { waitUntil } from '../../src/app/wait-until.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
-import { chatClient, errorOf, question, type Reply, said, type Send } from './chat-client.ts';
+import { chatClient, errorOf, question, type Reply, said } from './chat-client.ts';
 import { chunk, event, streamAnswer, textOf, usageOf, wholeAnswer } from './openai-answers.ts';
+import { useGateway } from '../support/use-gateway.ts';
 
 interface Chunk {
   readonly id: string;
@@ -15,33 +14,19 @@ const LIMIT_MS = 300;
 /** What an answer at the deadline may lag behind it. */
 const LAG_MS = 250;
 
-let upstream: MockUpstream;
-let gateway: TestGateway;
-let send: Send;
-
-before(async () => {
-  upstream = await startMockUpstream();
-  gateway = await startGateway({
-    config: {
-      backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
-      models: [{ name: 'm', deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }] }],
-      timeouts: { request: '10s', max_request: '20s', idle: '30s' },
-    },
-  });
-  send = chatClient(gateway, await gateway.token());
-});
-after(async () => {
-  try {
-    const complaints = gateway
-      .envoyLog()
-      .split('\n')
-      .filter((line) => /\]\[(?:warning|error)\]/.test(line));
-    await gateway.stop();
+const { gateway, upstream } = await useGateway({
+  config: ([upstream]) => ({
+    backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
+    models: [{ name: 'm', deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }] }],
+    timeouts: { request: '10s', max_request: '20s', idle: '30s' },
+  }),
+  atEnd: (running) => {
+    const lines = running.envoyLog().split('\n');
+    const complaints = lines.filter((line) => /\]\[(?:warning|error)\]/.test(line));
     assert.deepEqual(complaints, [], 'Envoy complains');
-  } finally {
-    await upstream.close();
-  }
+  },
 });
+const send = chatClient(gateway, await gateway.token());
 beforeEach(() => upstream.clear());
 
 for (const [name, includeUsage] of [

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitUntil } from '../../src/app/wait-until.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
 import type { UpstreamScript } from '../support/upstream-script.ts';
-import { chatClient, question, type Reply, said, type Send } from './chat-client.ts';
+import { chatClient, question, type Reply, said } from './chat-client.ts';
 import {
   chunk,
   errorAnswer,
@@ -16,6 +14,7 @@ import {
   usageOf,
   wholeAnswer,
 } from './openai-answers.ts';
+import { useGateway } from '../support/use-gateway.ts';
 
 /**
  * The sixteen scenarios of Failover Bench, played against the gateway. Times of tens of seconds are scaled: a backend's
@@ -33,46 +32,29 @@ interface Judged {
   readonly note: string;
 }
 
-let a: MockUpstream;
-let b: MockUpstream;
-let gateway: TestGateway;
-let send: Send;
 const table: (Judged & { readonly id: string; readonly title: string })[] = [];
 
-before(async () => {
-  [a, b] = await Promise.all([startMockUpstream(), startMockUpstream()]);
-  const cheap = { prompt_per_mtok: 1, completion_per_mtok: 1 };
-  const dear = { prompt_per_mtok: 1000, completion_per_mtok: 1000 };
-  gateway = await startGateway({
-    config: {
-      backends: [
-        { name: 'a', endpoints: [{ url: `${a.url}/v1` }] },
-        { name: 'b', endpoints: [{ url: `${b.url}/v1` }] },
-      ],
-      models: [
-        { name: 'solo', deployments: [{ backend: 'a', price: dear }] },
-        { name: 'fancy', deployments: [{ backend: 'a', price: dear }], fallback: ['plain'] },
-        { name: 'plain', deployments: [{ backend: 'b', price: cheap }] },
-      ],
-      timeouts: { idle: `${IDLE_MS}ms`, request: '20s' },
-    },
-  });
-  send = chatClient(gateway, await gateway.token());
+const cheap = { prompt_per_mtok: 1, completion_per_mtok: 1 };
+const dear = { prompt_per_mtok: 1000, completion_per_mtok: 1000 };
+const {
+  gateway,
+  upstreams: [a, b],
+} = await useGateway({
+  config: ([a, b]) => ({
+    backends: [
+      { name: 'a', endpoints: [{ url: `${a.url}/v1` }] },
+      { name: 'b', endpoints: [{ url: `${b.url}/v1` }] },
+    ],
+    models: [
+      { name: 'solo', deployments: [{ backend: 'a', price: dear }] },
+      { name: 'fancy', deployments: [{ backend: 'a', price: dear }], fallback: ['plain'] },
+      { name: 'plain', deployments: [{ backend: 'b', price: cheap }] },
+    ],
+    timeouts: { idle: `${IDLE_MS}ms`, request: '20s' },
+  }),
+  atEnd: printTable,
 });
-after(async () => {
-  const rows = table.toSorted((one, other) => one.id.localeCompare(other.id));
-  for (const { id, title, verdict, note } of rows)
-    console.log(`${id}  ${verdict.padEnd(7)}  ${title.padEnd(44)}  ${note}`);
-  const count = (verdict: Verdict): number => rows.filter((row) => row.verdict === verdict).length;
-  console.log(
-    `${rows.length} scenarios: ${count('pass')} pass, ${count('partial')} partial, ${count('safe')} safe, ${count('fail')} fail`,
-  );
-  try {
-    await gateway.stop();
-  } finally {
-    await Promise.all([a.close(), b.close()]);
-  }
-});
+const send = chatClient(gateway, await gateway.token());
 beforeEach(() => {
   a.clear();
   b.clear();
@@ -317,4 +299,14 @@ async function eventsOf(reply: Reply, count: number) {
     if (events.length >= count || turn > 40) return events;
     await sleep(25);
   }
+}
+
+function printTable(): void {
+  const rows = table.toSorted((one, other) => one.id.localeCompare(other.id));
+  for (const { id, title, verdict, note } of rows)
+    console.log(`${id}  ${verdict.padEnd(7)}  ${title.padEnd(44)}  ${note}`);
+  const count = (verdict: Verdict): number => rows.filter((row) => row.verdict === verdict).length;
+  console.log(
+    `${rows.length} scenarios: ${count('pass')} pass, ${count('partial')} partial, ${count('safe')} safe, ${count('fail')} fail`,
+  );
 }

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { LedgerEvent } from '../../src/core/ledger-event.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
 import type { UpstreamScript } from '../support/upstream-script.ts';
 import { chatClient, question, type Reply, said } from './chat-client.ts';
 import { chunk, errorAnswer, event, PROMPT_TOKENS, streamAnswer, textOf, wholeAnswer } from './openai-answers.ts';
+import { useGateway } from '../support/use-gateway.ts';
 
 /**
  * What a client sees. `served`: a whole good answer. `refused`: an error in place of one. `told`: an error in the stream.
@@ -27,6 +26,8 @@ interface Row {
   readonly pair: Outcome;
   /** Tries that the one backend gets alone. */
   readonly soloTries: number;
+  /** What a try that was thrown away says that it used: the gateway's cost. */
+  readonly thrown?: { readonly prompt: number; readonly completion: number };
 }
 
 const MAX_TRIES = 3;
@@ -227,6 +228,20 @@ const STREAM: readonly Row[] = [
     soloTries: 1,
   },
   {
+    name: 'usage of a thought, then an error',
+    answer: streamAnswer({
+      words: 0,
+      thenInstead: [
+        event({ choices: [], usage: { prompt_tokens: 11, completion_tokens: 6, total_tokens: 17 } }),
+        event({ error: { message: 'no', type: 'server_error', param: null, code: 'boom' } }),
+      ],
+    }),
+    solo: told(0, 'boom'),
+    pair: served('b'),
+    soloTries: 1,
+    thrown: { prompt: 11, completion: 6 },
+  },
+  {
     name: 'reset after 3 words',
     answer: streamAnswer({ words: 3, thenInstead: [{ abort: true }] }),
     solo: broken(3),
@@ -275,39 +290,28 @@ const STREAM: readonly Row[] = [
   { name: 'no usage', answer: streamAnswer({ usage: false }), solo: served('a'), pair: served('a'), soloTries: 1 },
 ];
 
-let a: MockUpstream;
-let b: MockUpstream;
-let gateway: TestGateway;
-
-before(async () => {
-  [a, b] = await Promise.all([startMockUpstream(), startMockUpstream()]);
-  gateway = await startGateway({
-    config: {
-      backends: [
-        { name: 'a', endpoints: [{ url: `${a.url}/v1` }] },
-        { name: 'b', endpoints: [{ url: `${b.url}/v1` }] },
-      ],
-      models: [
-        { name: 'solo', deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }] },
-        {
-          name: 'pair',
-          deployments: ['a', 'b'].map((backend) => ({
-            backend,
-            price: { prompt_per_mtok: 1, completion_per_mtok: 2 },
-          })),
-        },
-      ],
-      timeouts: { idle: `${IDLE_MS}ms`, request: '8s', connect: '500ms' },
-      retry: { retries: MAX_TRIES - 1, base: '5ms', max: '20ms', retry_after_cap: '100ms' },
-    },
-  });
-});
-after(async () => {
-  try {
-    await gateway.stop();
-  } finally {
-    await Promise.all([a.close(), b.close()]);
-  }
+const {
+  gateway,
+  upstreams: [a, b],
+} = await useGateway({
+  config: ([a, b]) => ({
+    backends: [
+      { name: 'a', endpoints: [{ url: `${a.url}/v1` }] },
+      { name: 'b', endpoints: [{ url: `${b.url}/v1` }] },
+    ],
+    models: [
+      { name: 'solo', deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }] },
+      {
+        name: 'pair',
+        deployments: ['a', 'b'].map((backend) => ({
+          backend,
+          price: { prompt_per_mtok: 1, completion_per_mtok: 2 },
+        })),
+      },
+    ],
+    timeouts: { idle: `${IDLE_MS}ms`, request: '8s', connect: '500ms' },
+    retry: { retries: MAX_TRIES - 1, base: '5ms', max: '20ms', retry_after_cap: '100ms' },
+  }),
 });
 
 for (const stream of [false, true]) {
@@ -335,7 +339,7 @@ async function run(row: Row, model: 'solo' | 'pair', stream: boolean): Promise<v
     assert.ok(performance.now() - began < patience, 'the client waits for an answer that is over');
     assertSeen(reply, expected, stream);
     assertTries(row, model, expected);
-    await assertBooked(tenant, reply, expected, row.answer === 'down');
+    await assertBooked(tenant, reply, expected, row);
   } finally {
     await a.listen();
   }
@@ -390,20 +394,34 @@ function assertTries(row: Row, model: 'solo' | 'pair', expected: Outcome): void 
   assert.equal(b.requests.length, byB ? 1 : 0, 'tries at the second candidate');
 }
 
-async function assertBooked(tenant: string, reply: Reply, expected: Outcome, down: boolean): Promise<void> {
+async function assertBooked(tenant: string, reply: Reply, expected: Outcome, row: Row): Promise<void> {
   // An answer of the proxy's own in place of one that had begun is past our headers.
   const shown = reply.headers.get('x-tokenlat-attempts');
-  const tries = down ? Number(shown) : a.requests.length + b.requests.length;
+  const tries = row.answer === 'down' ? Number(shown) : a.requests.length + b.requests.length;
   if (shown !== null) assert.equal(Number(shown), tries, 'x-tokenlat-attempts');
   const events = (await gateway.ledger(tenant, tries)).filter((one) => one.requestId === reply.requestId);
   assert.equal(events.length, tries, 'one cost event a try');
   const [own, ...more] = events.filter((one) => one.chargedTo === 'tenant') as [LedgerEvent, ...LedgerEvent[]];
   assert.equal(more.length, 0, 'the client is charged once');
   assert.equal(own.attempt, tries, 'the client is charged for the last try');
-  for (const thrown of events.filter((one) => one.chargedTo === 'gateway')) {
-    assert.equal(thrown.status, 'error');
-    assert.equal(thrown.completionTokens, 0, 'a try without output has no tokens');
+  const { prompt, completion } = row.thrown ?? { prompt: 0, completion: 0 };
+  const thrown = events.filter((one) => one.chargedTo === 'gateway');
+  assert.deepEqual(
+    thrown.map(({ attempt }) => attempt),
+    Array.from({ length: tries - 1 }, (_, at) => at + 1),
+    'each try that was thrown away is one event',
+  );
+  for (const one of thrown) {
+    assert.equal(one.status, 'error');
+    assert.equal(one.completionTokens, completion, 'tokens of a try are those that it told of');
+    assert.equal(one.cost, prompt + 2 * completion, 'at its price');
   }
+  const { attempts } = await gateway.trace(reply.requestId);
+  assert.deepEqual(
+    (attempts as readonly { readonly attempt: number }[]).map(({ attempt }) => attempt),
+    Array.from({ length: tries }, (_, at) => at + 1),
+    'each try is one line of the record',
+  );
   if (expected.kind === 'refused' && expected.code === 'upstream_unreachable' && shown === null) {
     // The connection broke within an answer that we held: to us that looks like a client that left.
     assert.notEqual(own.status, 'complete');
@@ -414,9 +432,10 @@ async function assertBooked(tenant: string, reply: Reply, expected: Outcome, dow
   } else if (expected.kind !== 'served') {
     if (expected.kind === 'told') assert.equal(own.status, 'error');
     else assert.notEqual(own.status, 'complete');
-    assert.equal(own.completionTokens, expected.words, 'what was sent is charged');
-    // An error before the first word is free, however it came.
-    assert.equal(own.promptTokens > 0, expected.words > 0);
+    // What the upstream told is charged too; without, an error before the first word is free, however it came.
+    const tokens = Math.max(expected.words, completion);
+    assert.equal(own.completionTokens, tokens, 'what was sent is charged');
+    assert.equal(own.promptTokens > 0, tokens > 0);
   } else if (expected.by !== undefined) {
     assert.equal(own.status, 'complete');
     assert.equal(own.backend, expected.by);

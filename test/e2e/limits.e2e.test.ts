@@ -1,43 +1,29 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { waitUntil } from '../../src/app/wait-until.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
 import { chatClient, errorOf, question, type Reply } from './chat-client.ts';
 import { errorAnswer, PROMPT_TOKENS, streamAnswer, wholeAnswer } from './openai-answers.ts';
+import { useGateway } from '../support/use-gateway.ts';
 
 const SPAN = /^(?:\d+ms|(?:\d+h)?(?:\d+m)?\d+s)$/;
 
-let upstream: MockUpstream;
-let gateway: TestGateway;
-
-before(async () => {
-  upstream = await startMockUpstream();
-  gateway = await startGateway({
-    config: {
-      backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
-      models: ['chat', 'chat-large', 'other', 'old'].map((name) => ({
-        name,
-        ...(name === 'old' && { stage: 'retired' }),
-        deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }],
-      })),
-      aliases: { 'gpt-4o': 'chat' },
-      tenants: [
-        { name: 'few', limits: { requests_per_minute: 3, tokens_per_minute: 100_000 } },
-        { name: 'small', limits: { tokens_per_minute: 1000 } },
-        { name: 'daily', limits: { tokens_per_day: 300 } },
-        { name: 'each', subject_limits: { requests_per_minute: 1 } },
-        { name: 'race', limits: { requests_per_minute: 7 } },
-      ],
-    },
-  });
-});
-after(async () => {
-  try {
-    await gateway.stop();
-  } finally {
-    await upstream.close();
-  }
+const { gateway, upstream } = await useGateway({
+  config: ([upstream]) => ({
+    backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
+    models: ['chat', 'chat-large', 'other', 'old'].map((name) => ({
+      name,
+      ...(name === 'old' && { stage: 'retired' }),
+      deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }],
+    })),
+    aliases: { 'gpt-4o': 'chat' },
+    tenants: [
+      { name: 'few', limits: { requests_per_minute: 3, tokens_per_minute: 100_000 } },
+      { name: 'small', limits: { tokens_per_minute: 1000 } },
+      { name: 'daily', limits: { tokens_per_day: 300 } },
+      { name: 'each', subject_limits: { requests_per_minute: 1 } },
+      { name: 'race', limits: { requests_per_minute: 7 } },
+    ],
+  }),
 });
 beforeEach(() => upstream.clear());
 

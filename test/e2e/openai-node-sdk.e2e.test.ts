@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import {
   APIConnectionTimeoutError,
   APIError,
@@ -13,13 +13,11 @@ import {
   OpenAI,
 } from 'openai';
 import { startDemoOpenAi } from '../../scripts/demo/model-servers/demo-openai-server.ts';
-import type { DemoServer } from '../../scripts/demo/model-servers/demo-server.ts';
 import { startDemoVllm } from '../../scripts/demo/model-servers/demo-vllm-server.ts';
 import { waitUntil } from '../../src/app/wait-until.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
 import { expiredToken } from './expired-token.ts';
 import { errorAnswer, streamAnswer, wholeAnswer } from './openai-answers.ts';
+import { useGateway } from '../support/use-gateway.ts';
 
 /** A model behind each dialect of a backend. */
 const DIALECTS = [
@@ -41,40 +39,29 @@ const TOOL = {
   },
 } as const;
 
-let demoOpenAi: DemoServer;
-let demoVllm: DemoServer;
-let mock: MockUpstream;
-let gateway: TestGateway;
-let client: OpenAI;
-
-before(async () => {
-  [demoOpenAi, demoVllm, mock] = await Promise.all([startDemoOpenAi(), startDemoVllm(), startMockUpstream()]);
-  const profile = { default_max_tokens: 200, context: 8192 };
-  gateway = await startGateway({
-    config: {
-      backends: [
-        { name: 'openai', endpoints: [{ url: `${demoOpenAi.url}/v1` }] },
-        { name: 'vllm', dialect: 'vllm-generate', endpoints: [{ url: demoVllm.url }] },
-        { name: 'mock', endpoints: [{ url: `${mock.url}/v1` }] },
-      ],
-      models: [
-        { name: 'chat', deployments: [{ backend: 'openai', profile }] },
-        { name: 'llama', deployments: [{ backend: 'vllm', chat_template: 'llama3', profile }] },
-        { name: 'mock', deployments: [{ backend: 'mock', profile }] },
-      ],
-      tenants: [{ name: 'once', limits: { requests_per_minute: 1 } }],
-      retry: { retries: 0 },
-    },
-  });
-  client = await clientOf();
+const [demoOpenAi, demoVllm] = await Promise.all([startDemoOpenAi(), startDemoVllm()]);
+const profile = { default_max_tokens: 200, context: 8192 };
+const {
+  gateway,
+  upstreams: [mock],
+} = await useGateway({
+  config: ([mock]) => ({
+    backends: [
+      { name: 'openai', endpoints: [{ url: `${demoOpenAi.url}/v1` }] },
+      { name: 'vllm', dialect: 'vllm-generate', endpoints: [{ url: demoVllm.url }] },
+      { name: 'mock', endpoints: [{ url: `${mock.url}/v1` }] },
+    ],
+    models: [
+      { name: 'chat', deployments: [{ backend: 'openai', profile }] },
+      { name: 'llama', deployments: [{ backend: 'vllm', chat_template: 'llama3', profile }] },
+      { name: 'mock', deployments: [{ backend: 'mock', profile }] },
+    ],
+    tenants: [{ name: 'once', limits: { requests_per_minute: 1 } }],
+    retry: { retries: 0 },
+  }),
+  servers: [demoOpenAi, demoVllm],
 });
-after(async () => {
-  try {
-    await gateway.stop();
-  } finally {
-    await Promise.all([demoOpenAi.close(), demoVllm.close(), mock.close()]);
-  }
-});
+const client = await clientOf();
 beforeEach(() => mock.clear());
 
 for (const [dialect, model] of DIALECTS) {

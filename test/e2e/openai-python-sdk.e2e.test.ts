@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { startDemoOpenAi } from '../../scripts/demo/model-servers/demo-openai-server.ts';
-import type { DemoServer } from '../../scripts/demo/model-servers/demo-server.ts';
 import { startDemoVllm } from '../../scripts/demo/model-servers/demo-vllm-server.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { pythonPackages } from '../support/python-packages.ts';
+import { useGateway } from '../support/use-gateway.ts';
 import { expiredToken } from './expired-token.ts';
 
 type Result = Readonly<Record<string, unknown>>;
@@ -14,47 +13,32 @@ type Result = Readonly<Record<string, unknown>>;
 const REQUIREMENTS = path.join(import.meta.dirname, 'requirements.txt');
 const COUNTED = '1 2 3 4 5 6 7 8 9 10 11 12';
 
-let demoOpenAi: DemoServer;
-let demoVllm: DemoServer;
-let gateway: TestGateway;
-let results: ReadonlyMap<string, Result>;
-
-before(
-  async () => {
-    const packages = pythonPackages('openai', REQUIREMENTS);
-    [demoOpenAi, demoVllm] = await Promise.all([startDemoOpenAi(), startDemoVllm()]);
-    const profile = { default_max_tokens: 200, context: 8192 };
-    /** The demo server takes its fault from the model's name. */
-    const faulty = (name: string, model: string) => ({ name, deployments: [{ backend: 'openai', model, profile }] });
-    gateway = await startGateway({
-      config: {
-        backends: [
-          { name: 'openai', endpoints: [{ url: `${demoOpenAi.url}/v1` }] },
-          { name: 'vllm', dialect: 'vllm-generate', endpoints: [{ url: demoVllm.url }] },
-        ],
-        models: [
-          { name: 'chat', deployments: [{ backend: 'openai', profile }] },
-          { name: 'llama', deployments: [{ backend: 'vllm', chat_template: 'llama3', profile }] },
-          faulty('fails', 'fail-500'),
-          faulty('hangs', 'hang'),
-          faulty('stalls', 'hang-after-3'),
-          faulty('breaks', 'error-in-stream-3'),
-        ],
-        tenants: [{ name: 'once', limits: { requests_per_minute: 1 } }],
-        retry: { retries: 0 },
-      },
-    });
-    results = await runPython(packages);
-  },
-  { timeout: 240_000 },
-);
-after(async () => {
-  try {
-    await gateway.stop();
-  } finally {
-    await Promise.all([demoOpenAi.close(), demoVllm.close()]);
-  }
+const packages = pythonPackages('openai', REQUIREMENTS);
+const [demoOpenAi, demoVllm] = await Promise.all([startDemoOpenAi(), startDemoVllm()]);
+const profile = { default_max_tokens: 200, context: 8192 };
+/** The demo server takes its fault from the model's name. */
+const faulty = (name: string, model: string) => ({ name, deployments: [{ backend: 'openai', model, profile }] });
+const { gateway } = await useGateway({
+  config: () => ({
+    backends: [
+      { name: 'openai', endpoints: [{ url: `${demoOpenAi.url}/v1` }] },
+      { name: 'vllm', dialect: 'vllm-generate', endpoints: [{ url: demoVllm.url }] },
+    ],
+    models: [
+      { name: 'chat', deployments: [{ backend: 'openai', profile }] },
+      { name: 'llama', deployments: [{ backend: 'vllm', chat_template: 'llama3', profile }] },
+      faulty('fails', 'fail-500'),
+      faulty('hangs', 'hang'),
+      faulty('stalls', 'hang-after-3'),
+      faulty('breaks', 'error-in-stream-3'),
+    ],
+    tenants: [{ name: 'once', limits: { requests_per_minute: 1 } }],
+    retry: { retries: 0 },
+  }),
+  servers: [demoOpenAi, demoVllm],
 });
+let results: ReadonlyMap<string, Result>;
+before(async () => void (results = await runPython(packages)), { timeout: 240_000 });
 
 for (const model of ['chat', 'llama']) {
   test(`${model}: plain`, () => {

@@ -1,39 +1,24 @@
 import assert from 'node:assert/strict';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { waitUntil } from '../../src/app/wait-until.ts';
-import { type ConfigPart, startGateway, type TestGateway } from '../support/gateway.ts';
-import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
-import { chatClient, question, type Reply, type Send } from './chat-client.ts';
+import type { ConfigPart } from '../support/gateway.ts';
+import { chatClient, question, type Reply } from './chat-client.ts';
 import { streamAnswer, wholeAnswer } from './openai-answers.ts';
+import { type Upstreams, useGateway } from '../support/use-gateway.ts';
 
 const RELOADS = 24;
 
-let a: MockUpstream;
-let b: MockUpstream;
-let gateway: TestGateway;
-let send: Send;
-let good: ConfigPart;
-
-before(async () => {
-  [a, b] = await Promise.all([startMockUpstream(), startMockUpstream()]);
-  good = configOf('a', 0);
-  gateway = await startGateway({ config: good });
-  send = chatClient(gateway, await gateway.token());
-  for (const mock of [a, b]) {
-    mock.respondWith(({ json }) =>
-      (json as { stream?: boolean }).stream === true ? streamAnswer({ words: 20, paceMs: 5 }) : wholeAnswer(),
-    );
-  }
-});
-after(async () => {
-  try {
-    await gateway.stop();
-  } finally {
-    await Promise.all([a.close(), b.close()]);
-  }
-});
+const { gateway, upstreams } = await useGateway({ config: (mocks) => configOf(mocks, 'a', 0) });
+const [a, b] = upstreams;
+let good = configOf(upstreams, 'a', 0);
+const send = chatClient(gateway, await gateway.token());
+for (const mock of [a, b]) {
+  mock.respondWith(({ json }) =>
+    (json as { stream?: boolean }).stream === true ? streamAnswer({ words: 20, paceMs: 5 }) : wholeAnswer(),
+  );
+}
 
 /** Configurations that must not take effect: what is written, and what the log must say of it. */
 const BAD: readonly { readonly name: string; readonly text: (whole: string) => string; readonly says: RegExp }[] = [
@@ -79,7 +64,7 @@ test('reloads under load: no failed request, one generation each, bad ones refus
       continue;
     }
     const backend = turn % 4 === 1 ? 'b' : 'a';
-    good = configOf(backend, turn);
+    good = configOf(upstreams, backend, turn);
     gateway.reconfigure(good);
     generation += 1;
     backendOf.set(generation, backend);
@@ -156,7 +141,7 @@ test('a request keeps the configuration that it began with', async () => {
   const asked = send(question('m', { stream: true }));
   await at.waitForRequests(1);
   const known = newest();
-  good = configOf(at === a ? 'b' : 'a', 999);
+  good = configOf(upstreams, at === a ? 'b' : 'a', 999);
   gateway.reconfigure(good);
   assert.ok(await waitUntil(() => newest() > known, { timeoutMs: 3000 }));
   const next = await send(question('m'));
@@ -210,7 +195,7 @@ async function readiness(): Promise<string> {
   return (await fetch(`${gateway.ops}/readyz`)).text();
 }
 
-function configOf(backend: string, turn: number): ConfigPart {
+function configOf([a, b]: Upstreams, backend: string, turn: number): ConfigPart {
   return {
     backends: [
       { name: 'a', endpoints: [{ url: `${a.url}/v1` }] },

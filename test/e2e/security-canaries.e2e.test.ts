@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { createHash } from 'node:crypto';
-import { startGateway, TEST_SECRET, type TestGateway } from '../support/gateway.ts';
-import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
+import { TEST_SECRET } from '../support/gateway.ts';
 import type { UpstreamScript } from '../support/upstream-script.ts';
 import { chatClient, question, type Reply } from './chat-client.ts';
 import { expiredToken } from './expired-token.ts';
 import { event, streamAnswer, wholeAnswer } from './openai-answers.ts';
 import { rawExchange } from './raw-exchange.ts';
+import { useGateway } from '../support/use-gateway.ts';
 
 /** What must stand nowhere but on the wire between those who sent it and those whom it is for. */
 const CANARY = {
@@ -31,58 +31,46 @@ const CANARY = {
   upstreamEcho: 'canary-upstream-echo-text',
 };
 
-let upstream: MockUpstream;
-let gateway: TestGateway;
 const replies: {
   readonly name: string;
   readonly reply: Pick<Reply, 'status' | 'text'> & { readonly headers: string };
 }[] = [];
 const tokens: string[] = [];
 
-before(async () => {
-  upstream = await startMockUpstream();
-  gateway = await startGateway({
-    config: {
-      auth: {
-        api_keys: [{ name: 'ci', tenant: 'acme', sha256: createHash('sha256').update(CANARY.apiKey).digest('hex') }],
-      },
-      backends: [
-        {
-          name: 'a',
-          endpoints: [{ url: `${upstream.url}/v1` }],
-          credentials: { header: 'authorization', value: `Bearer ${CANARY.providerKey}` },
-        },
-        {
-          name: 'o',
-          endpoints: [{ url: `${upstream.url}/v1` }],
-          credentials: { header: 'x-key', value: CANARY.opaqueKey },
-        },
-        {
-          name: 'v',
-          dialect: 'vllm-generate',
-          endpoints: [{ url: upstream.url }],
-          credentials: { header: 'x-key', value: CANARY.opaqueKey },
-        },
-      ],
-      models: [
-        { name: 'm', deployments: [{ backend: 'a' }] },
-        { name: 'o', deployments: [{ backend: 'o' }] },
-        { name: 'v', deployments: [{ backend: 'v', chat_template: 'chatml' }] },
-        { name: 'pair', deployments: [{ backend: 'a' }, { backend: 'v', chat_template: 'chatml' }] },
-      ],
-      filter: { terms: ['forbidden-term'] },
-      retry: { base: '5ms', max: '10ms', retry_after_cap: '20ms' },
-      timeouts: { idle: '300ms' },
-      telemetry: { log_level: 'debug' },
+const { gateway, upstream } = await useGateway({
+  config: ([upstream]) => ({
+    auth: {
+      api_keys: [{ name: 'ci', tenant: 'acme', sha256: createHash('sha256').update(CANARY.apiKey).digest('hex') }],
     },
-  });
-});
-after(async () => {
-  try {
-    await gateway.stop();
-  } finally {
-    await upstream.close();
-  }
+    backends: [
+      {
+        name: 'a',
+        endpoints: [{ url: `${upstream.url}/v1` }],
+        credentials: { header: 'authorization', value: `Bearer ${CANARY.providerKey}` },
+      },
+      {
+        name: 'o',
+        endpoints: [{ url: `${upstream.url}/v1` }],
+        credentials: { header: 'x-key', value: CANARY.opaqueKey },
+      },
+      {
+        name: 'v',
+        dialect: 'vllm-generate',
+        endpoints: [{ url: upstream.url }],
+        credentials: { header: 'x-key', value: CANARY.opaqueKey },
+      },
+    ],
+    models: [
+      { name: 'm', deployments: [{ backend: 'a' }] },
+      { name: 'o', deployments: [{ backend: 'o' }] },
+      { name: 'v', deployments: [{ backend: 'v', chat_template: 'chatml' }] },
+      { name: 'pair', deployments: [{ backend: 'a' }, { backend: 'v', chat_template: 'chatml' }] },
+    ],
+    filter: { terms: ['forbidden-term'] },
+    retry: { base: '5ms', max: '10ms', retry_after_cap: '20ms' },
+    timeouts: { idle: '300ms' },
+    telemetry: { log_level: 'debug' },
+  }),
 });
 
 const secretBody = (model: string, extra: Record<string, unknown> = {}): Record<string, unknown> => ({

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type MockRequest, type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
+import { beforeEach, describe, test } from 'node:test';
+import type { MockRequest } from '../support/mock-upstream.ts';
 import { chatClient, question } from './chat-client.ts';
 import { chatCompletion, errorAnswer, event, streamAnswer, wholeAnswer } from './openai-answers.ts';
 import { rawExchange } from './raw-exchange.ts';
+import { useGateway } from '../support/use-gateway.ts';
 
 const KEY_A = 'sk-key-of-a-0123456789';
 const KEY_B = 'sk-key-of-b-0123456789';
@@ -58,51 +58,37 @@ const CLIENT_ONLY = [
   'x-session-id',
 ];
 
-let a: MockUpstream;
-let b: MockUpstream;
-let c: MockUpstream;
-let gateway: TestGateway;
-let token: string;
-let port: number;
-
-before(async () => {
-  [a, b, c] = await Promise.all([startMockUpstream(), startMockUpstream(), startMockUpstream()]);
-  gateway = await startGateway({
-    config: {
-      backends: [
-        {
-          name: 'a',
-          endpoints: [{ url: `${a.url}/v1` }],
-          credentials: { header: 'authorization', value: `Bearer ${KEY_A}` },
-          headers: { 'x-org': 'org-of-a' },
-        },
-        { name: 'b', endpoints: [{ url: `${b.url}/v1` }], credentials: { header: 'x-api-key', value: KEY_B } },
-        {
-          name: 'c',
-          endpoints: [{ url: `${c.url}/v1` }],
-          credentials: [{ header: 'authorization', value: `Bearer ${KEY_C}` }],
-        },
-        { name: 'open', endpoints: [{ url: `${c.url}/v1` }] },
-      ],
-      models: [
-        { name: 'm', deployments: [{ backend: 'a' }] },
-        { name: 'chain', deployments: [{ backend: 'a' }, { backend: 'b' }, { backend: 'c' }] },
-        { name: 'to-open', deployments: [{ backend: 'a' }, { backend: 'b' }, { backend: 'open' }] },
-        { name: 'open', deployments: [{ backend: 'open' }] },
-      ],
-      retry: { base: '5ms', max: '10ms', retry_after_cap: '50ms' },
-    },
-  });
-  token = await gateway.token();
-  port = Number(new URL(gateway.url).port);
+const {
+  gateway,
+  upstreams: [a, b, c],
+} = await useGateway({
+  config: ([a, b, c]) => ({
+    backends: [
+      {
+        name: 'a',
+        endpoints: [{ url: `${a.url}/v1` }],
+        credentials: { header: 'authorization', value: `Bearer ${KEY_A}` },
+        headers: { 'x-org': 'org-of-a' },
+      },
+      { name: 'b', endpoints: [{ url: `${b.url}/v1` }], credentials: { header: 'x-api-key', value: KEY_B } },
+      {
+        name: 'c',
+        endpoints: [{ url: `${c.url}/v1` }],
+        credentials: [{ header: 'authorization', value: `Bearer ${KEY_C}` }],
+      },
+      { name: 'open', endpoints: [{ url: `${c.url}/v1` }] },
+    ],
+    models: [
+      { name: 'm', deployments: [{ backend: 'a' }] },
+      { name: 'chain', deployments: [{ backend: 'a' }, { backend: 'b' }, { backend: 'c' }] },
+      { name: 'to-open', deployments: [{ backend: 'a' }, { backend: 'b' }, { backend: 'open' }] },
+      { name: 'open', deployments: [{ backend: 'open' }] },
+    ],
+    retry: { base: '5ms', max: '10ms', retry_after_cap: '50ms' },
+  }),
 });
-after(async () => {
-  try {
-    await gateway.stop();
-  } finally {
-    await Promise.all([a.close(), b.close(), c.close()]);
-  }
-});
+const token = await gateway.token();
+const port = Number(new URL(gateway.url).port);
 beforeEach(() => {
   for (const mock of [a, b, c]) {
     mock.clear();

@@ -1,37 +1,21 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
+import { beforeEach, describe, test } from 'node:test';
 import { question } from './chat-client.ts';
 import { hasErrorShape } from './error-shape.ts';
 import { wholeAnswer } from './openai-answers.ts';
 import { rawExchange } from './raw-exchange.ts';
+import { useGateway } from '../support/use-gateway.ts';
 
 const BODY = JSON.stringify(question('m'));
 
-let upstream: MockUpstream;
-let gateway: TestGateway;
-let token: string;
-let port: number;
-
-before(async () => {
-  upstream = await startMockUpstream();
-  gateway = await startGateway({
-    config: {
-      backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/base/v1` }] }],
-      models: [{ name: 'm', deployments: [{ backend: 'a' }] }],
-    },
-  });
-  token = await gateway.token();
-  port = Number(new URL(gateway.url).port);
+const { gateway, upstream } = await useGateway({
+  config: ([upstream]) => ({
+    backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/base/v1` }] }],
+    models: [{ name: 'm', deployments: [{ backend: 'a' }] }],
+  }),
 });
-after(async () => {
-  try {
-    await gateway.stop();
-  } finally {
-    await upstream.close();
-  }
-});
+const token = await gateway.token();
+const port = Number(new URL(gateway.url).port);
 beforeEach(() => {
   upstream.clear();
   upstream.respondWith(wholeAnswer());

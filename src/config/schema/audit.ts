@@ -11,7 +11,9 @@ export const auditSection = z
     on_error: z
       .enum(['block', 'continue'])
       .default('continue')
-      .describe('While records cannot be kept: refuse requests, or serve them and count what is missing. Default: continue.'),
+      .describe(
+        'While records cannot be kept: refuse requests, or serve them and count what is missing. With `block` a request is settled only when its record is on disk, so that a crash leaves no booking without a record. Default: continue.',
+      ),
     segment: size({ min: 64 * 1024, max: 1024 * MIB }).prefault('64MiB').describe('A file that is larger is finished and the next one begun. Default: 64MiB.'),
     rotate: duration({ min: 60_000, max: 30 * DAY }).prefault('1d').describe('So is one that is older. Default: 1d.'),
     keep: duration({ min: HOUR, max: 3660 * DAY })

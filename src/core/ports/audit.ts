@@ -17,6 +17,11 @@ export interface AuditEntry {
 export interface AuditLog {
   append(entry: AuditEntry): void;
   state(): 'ok' | 'failing';
+  /**
+   * True once all that was appended before this call is on disk, while others go on appending. False when that cannot be
+   * had: at once while `failing`, else after `deadlineMs`.
+   */
+  kept(deadlineMs: number): Promise<boolean>;
   /** Resolves when everything taken so far is on disk, or `deadlineMs` is over: gives how many entries are not. */
   flush(deadlineMs: number): Promise<number>;
   close(): Promise<void>;

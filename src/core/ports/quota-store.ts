@@ -24,6 +24,16 @@ export type AdmitResult =
       readonly retryAfterMs: number;
     };
 
+/** A reservation that nobody settled: charged as reserved, or given back, as `ledger.on_crash` says. */
+export interface ExpiredLease {
+  readonly tenant: string;
+  readonly operation: OperationId;
+  readonly rule: 'charge' | 'release';
+}
+
+/** Told once of each, in the process whose call ended it. Must not throw. */
+export type OnExpired = (lease: ExpiredLease) => void;
+
 /**
  * Reservations: held → settled, or held → expired when nobody gave a sign of life for the lease. Every call is one atomic
  * step, idempotent by operation, and throws `StoreUnavailable` within the store's own deadline. Amounts are whole numbers.

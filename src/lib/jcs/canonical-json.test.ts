@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { canonicalJson, JcsError } from './canonical-json.ts';
+import { canonicalJson, isCanonical, JcsError } from './canonical-json.ts';
 import type { JcsValue } from './canonical-json.ts';
 
 test('orders keys by UTF-16 units at every level', () => {
@@ -73,4 +73,43 @@ test('the order in which keys were set changes nothing', () => {
     ),
     { numRuns: 300 },
   );
+});
+
+test('a text is canonical just when it is the form of what it reads as', () => {
+  const isForm = (text: string): boolean => {
+    try {
+      return canonicalJson(JSON.parse(text) as JcsValue) === text;
+    } catch {
+      return false;
+    }
+  };
+  const anyText = fc.oneof(
+    json.map(canonicalJson),
+    json.map((value) => JSON.stringify(value)),
+    json.map((value) => JSON.stringify(value, null, 1)),
+    fc.dictionary(fc.constantFrom('9', '10', 'a', 'B', '__proto__'), json).map((value) => JSON.stringify(value)),
+    fc.dictionary(fc.constantFrom('9', '10', 'a', 'B'), json).map(canonicalJson),
+  );
+  fc.assert(
+    fc.property(anyText, (text) => {
+      assert.equal(isCanonical(JSON.parse(text) as JcsValue, text), isForm(text), text);
+    }),
+    { numRuns: 1000 },
+  );
+  const texts = [
+    '{"10":1,"9":2}',
+    '{"9":2,"10":1}',
+    '"\\ud800"',
+    '"\\u000b"',
+    '-0',
+    '1.0',
+    '{"a":1,"a":1}',
+    '"/"',
+    '"\\/"',
+  ];
+  const deep = `${'['.repeat(300)}${']'.repeat(300)}`;
+  for (const text of [...texts, deep]) {
+    assert.equal(isCanonical(JSON.parse(text) as JcsValue, text), isForm(text), text);
+  }
+  assert.deepEqual(texts.map(isForm), [true, false, false, true, false, false, false, true, false]);
 });

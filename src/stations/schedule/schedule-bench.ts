@@ -11,7 +11,7 @@ import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { Deployment, OnStoreError } from '../../core/snapshot.ts';
 import type { Note } from '../../core/station.ts';
 import { Trail } from '../../core/trail.ts';
-import { createSchedule, type Schedule } from './station.ts';
+import { createSchedule, type Schedule, type ScheduleOptions } from './station.ts';
 
 export type Admit = Parameters<QuotaStore['admit']>[0];
 export type Settle = Parameters<QuotaStore['settle']>[0];
@@ -48,7 +48,12 @@ export interface Bench {
   stateLost: boolean;
 }
 
-export function bench({ workers = 1, workerIndex = 0, directory = NO_DIRECTORY } = {}): Bench {
+export function bench({
+  workers = 1,
+  workerIndex = 0,
+  directory = NO_DIRECTORY,
+  recorded,
+}: Partial<Pick<ScheduleOptions, 'workers' | 'workerIndex' | 'directory' | 'recorded'>> = {}): Bench {
   const seen: string[] = [];
   const metrics = {
     anomaly: (kind: string) => seen.push(kind),
@@ -71,6 +76,7 @@ export function bench({ workers = 1, workerIndex = 0, directory = NO_DIRECTORY }
       clock: { now: () => made.now, time: () => 0 },
       directory,
       stateLost: () => made.stateLost,
+      recorded,
     }),
   };
   return made;

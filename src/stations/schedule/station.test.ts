@@ -4,7 +4,18 @@ import type { LimitLine } from '../../core/limit.ts';
 import { type AdmitResult, StoreUnavailable } from '../../core/ports/quota-store.ts';
 import type { LedgerEvent } from '../../core/ledger-event.ts';
 import { newRequestId } from '../../core/ids.ts';
-import { type Asked, bench, context, ending, runOf, finishOf, placeOf, refusal, turn } from './schedule-bench.ts';
+import {
+  type Asked,
+  bench,
+  context,
+  deployment,
+  ending,
+  runOf,
+  finishOf,
+  placeOf,
+  refusal,
+  turn,
+} from './schedule-bench.ts';
 
 test('reserves from all lines in one call: those of tenant, subject and credential', async () => {
   const b = bench();
@@ -130,6 +141,23 @@ test('a store that lost what it held is not believed, unless that is wished', as
   assert.equal((await runOf(b, context({ onStateLost: 'continue' }))).decision, 'held');
   b.stateLost = false;
   assert.equal((await runOf(b, context())).decision, 'held');
+});
+
+test('a settlement waits for the record of its request, the slot does not', async () => {
+  let record = (): void => {};
+  const b = bench({ recorded: () => new Promise<void>((resolve) => (record = resolve)) });
+  const deployments = [deployment('m@b', { limit: 1, queue: 0 })];
+  const [first, second] = [context({ deployments }), context({ deployments })];
+  await runOf(b, first);
+  await placeOf(b, first);
+  const finishing = finishOf(b, first);
+  await turn();
+  assert.equal(b.store.settled.length, 0);
+  await runOf(b, second);
+  await placeOf(b, second);
+  record();
+  await finishing;
+  assert.equal(b.store.settled.length, 1);
 });
 
 test('without a store the rule of the route decides', async () => {

@@ -8,6 +8,7 @@ import type { Clock } from '../../core/ports/clock.ts';
 import { type DirectoryView, NO_DIRECTORY } from '../../core/ports/directory-view.ts';
 import type { QuotaStore } from '../../core/ports/quota-store.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
+import type { Snapshot } from '../../core/snapshot.ts';
 import type { Attempt, Note, Station, Step } from '../../core/station.ts';
 import { NOTHING, takenBy } from '../../core/settlement.ts';
 import { admit, type Verdict } from './admission.ts';
@@ -29,6 +30,11 @@ export interface ScheduleOptions {
   readonly directory?: DirectoryView;
   /** Has the store lost what it held, and nobody has said what of it? Default: never. */
   readonly stateLost?: () => boolean;
+  /**
+   * Waited for before a settlement, which begins when the request's record is appended: what is not on record is not
+   * settled, so that a crash in between leaves a lease that runs out, and that is told of. Must resolve soon whatever happens.
+   */
+  readonly recorded?: ((config: Snapshot) => MaybePromise<unknown>) | undefined;
 }
 
 /** The station, and where its choice of the first candidate is read. */
@@ -81,7 +87,7 @@ async function settle(
   ctx: Partial<RequestContext> & Arrived,
   booking: Booking | undefined,
   ending: Ending,
-  { store, metrics }: Pick<ScheduleOptions, 'store' | 'metrics'>,
+  { store, metrics, recorded }: Pick<ScheduleOptions, 'store' | 'metrics' | 'recorded'>,
 ): Promise<void> {
   const { principal, operation } = ctx;
   // A reservation that is still on its way must be there before it can be settled, or it would be held until its lease ends.
@@ -94,13 +100,14 @@ async function settle(
   // An event of a request that nobody served and nobody booked tells nothing that the log does not.
   const tells = ending.events.some((event) => event.attempt > 0) || verdict?.kind === 'held';
   if (principal === undefined || (!mayHold && !tells)) return;
+  await recorded?.(ctx.config);
   const outcome = await store.settle({ operation, tenant: principal.tenant, actual, events: ending.events });
   if (outcome === 'late') metrics.anomaly('late_settlement');
 }
 
 /** Reserves quota, holds concurrency slots, and settles at the end. See the README. */
 export function createSchedule(options: ScheduleOptions): Schedule {
-  const { store, workers, workerIndex, metrics, log, clock, directory = NO_DIRECTORY } = options;
+  const { store, workers, workerIndex, metrics, log, clock, directory = NO_DIRECTORY, recorded } = options;
   const bookings = new Map<OperationId, Booking>();
   const finished = new WeakSet<object>();
   const leases = createLeaseKeeper({ store, metrics, log });
@@ -172,7 +179,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       booking.seat = null;
     }
     try {
-      await settle(ctx, booking, ending, { store, metrics });
+      await settle(ctx, booking, ending, { store, metrics, recorded });
     } catch (error) {
       metrics.anomaly('settle_failed');
       log.error('a request could not be settled', {

@@ -8,6 +8,7 @@ import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { RequestTrace } from '../../core/ports/trace-store.ts';
 import type { Snapshot } from '../../core/snapshot.ts';
 import { Trail } from '../../core/trail.ts';
+import { auditFacts } from './audit-facts.ts';
 import { traceOf } from './trace.ts';
 import { createWrap } from './wrap.ts';
 
@@ -179,6 +180,7 @@ function listeners(state: 'ok' | 'failing' = 'ok') {
     audit: {
       append: (entry) => void told.push(['audit', entry]),
       state: () => state,
+      kept: () => Promise.resolve(true),
       flush: () => Promise.resolve(0),
       close: () => Promise.resolve(),
       prompt: (texts) => (texts.includes('secret') ? { hash: 'h' } : null),
@@ -211,8 +213,9 @@ test('with an audit the story is recorded, and of the prompt what the audit keep
     await station.finish?.({ ...whole, config: audited('continue'), request }, end);
   }
   const facts = told.flatMap((entry) => (Array.isArray(entry) && entry[0] === 'audit' ? [entry[1].facts] : []));
-  assert.deepEqual(facts[0], { ...traceOf(whole, end), prompt: { hash: 'h' }, booking: null });
-  assert.deepEqual(facts[1], { ...traceOf(whole, end), booking: null });
+  const expected = { ...auditFacts(whole, end, traceOf(whole, end)), booking: null };
+  assert.deepEqual(facts[0], { ...expected, prompt: { hash: 'h' } });
+  assert.deepEqual(facts[1], expected);
 });
 
 test('an audit that fails refuses requests where the rule is to block, and only there', () => {

@@ -7,6 +7,7 @@ import type { KnownEpoch } from '../../core/ports/epoch-store.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { RequestTrace, TraceStore } from '../../core/ports/trace-store.ts';
 import type { Station } from '../../core/station.ts';
+import { auditFacts } from './audit-facts.ts';
 import { bookingFacts } from './booking-facts.ts';
 import { traceOf } from './trace.ts';
 
@@ -32,7 +33,7 @@ export function createWrap({ log, metrics, traces, audit, epoch = () => null }: 
     const prompt = ctx.request === undefined ? null : audit.prompt(ctx.request.texts.map(({ text }) => text));
     const known = epoch();
     return {
-      ...trace,
+      ...auditFacts(ctx, ending, trace),
       ...(prompt === null ? {} : { prompt }),
       booking: bookingFacts(ctx, ending),
       ...(known === null || known.id === '' ? {} : { store_epoch: known.id, store_at: known.at }),

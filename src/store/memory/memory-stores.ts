@@ -16,11 +16,13 @@ import { createMemoryTraceStore } from './trace-store.ts';
 export function createMemoryStores({
   clock,
   ledger,
+  onExpired,
 }: {
   readonly clock: Clock;
   readonly ledger: MemoryQuotaStoreOptions['ledger'];
+  readonly onExpired?: MemoryQuotaStoreOptions['onExpired'];
 }): Stores {
-  const { quota, ledger: reader, spendSource: source } = createMemoryQuotaStore({ clock, ledger });
+  const { quota, ledger: reader, spendSource: source } = createMemoryQuotaStore({ clock, ledger, onExpired });
   return {
     quota,
     // It trims itself.

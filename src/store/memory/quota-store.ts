@@ -2,7 +2,7 @@ import type { OperationId } from '../../core/ids.ts';
 import type { LedgerEvent } from '../../core/ledger-event.ts';
 import type { Amounts, LimitLine, LimitState } from '../../core/limit.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { AdmitResult, LedgerReader, QuotaStore } from '../../core/ports/quota-store.ts';
+import type { AdmitResult, LedgerReader, OnExpired, QuotaStore } from '../../core/ports/quota-store.ts';
 import type { LedgerSettings } from '../ledger-settings.ts';
 import { reversalOf } from '../reversal.ts';
 import type { SpendSource } from '../spend-source.ts';
@@ -25,6 +25,8 @@ interface Operation {
 }
 
 interface TenantState {
+  readonly name: string;
+  readonly onExpired: OnExpired;
   readonly counters: Counters;
   readonly operations: Map<string, Operation>;
   readonly events: EventLog;
@@ -33,17 +35,18 @@ interface TenantState {
 export interface MemoryQuotaStoreOptions {
   readonly clock: Clock;
   readonly ledger: Omit<LedgerSettings, 'leaseMs'>;
+  readonly onExpired?: OnExpired | undefined;
 }
 
 /** `QuotaStore` and its ledger in this process: for tests, and for running without Redis. Same answers as Redis gives. */
-export function createMemoryQuotaStore({ clock, ledger }: MemoryQuotaStoreOptions): {
+export function createMemoryQuotaStore({ clock, ledger, onExpired = () => {} }: MemoryQuotaStoreOptions): {
   readonly quota: QuotaStore;
   readonly ledger: LedgerReader;
   readonly spendSource: SpendSource;
 } {
   const tenants = new Map<string, TenantState>();
   const tenantOf = (name: string): TenantState => {
-    const state = tenants.get(name) ?? newTenant(ledger);
+    const state = tenants.get(name) ?? newTenant(name, ledger, onExpired);
     tenants.set(name, state);
     return state;
   };
@@ -82,8 +85,8 @@ export function createMemoryQuotaStore({ clock, ledger }: MemoryQuotaStoreOption
   return { quota, ledger: readerOf(tenants), spendSource: sourceOf(tenants, ledger.maxEvents) };
 }
 
-function newTenant(ledger: MemoryQuotaStoreOptions['ledger']): TenantState {
-  return { counters: createCounters(), operations: new Map(), events: createEventLog(ledger) };
+function newTenant(name: string, ledger: MemoryQuotaStoreOptions['ledger'], onExpired: OnExpired): TenantState {
+  return { name, onExpired, counters: createCounters(), operations: new Map(), events: createEventLog(ledger) };
 }
 
 function live(tenant: TenantState, operation: string, now: number): Operation | undefined {
@@ -176,7 +179,7 @@ function settle(
 
 function expire(tenant: TenantState, now: number, keepMs: number): number {
   let ended = 0;
-  for (const record of tenant.operations.values()) {
+  for (const [operation, record] of tenant.operations) {
     if (record.state !== 'held' || record.leaseEnds > now) continue;
     ended += 1;
     record.state = 'expired';
@@ -184,6 +187,8 @@ function expire(tenant: TenantState, now: number, keepMs: number): number {
     for (const taken of record.taken) tenant.counters.close(taken);
     if (record.onExpiry !== null) tenant.events.book(record.onExpiry, 1, now);
     else for (const taken of record.taken) tenant.counters.replace(taken, taken.amount, 0, now);
+    const rule = record.onExpiry === null ? 'release' : 'charge';
+    tenant.onExpired({ tenant: tenant.name, operation: operation as OperationId, rule });
   }
   return ended;
 }

@@ -1,8 +1,9 @@
+import type { OperationId } from '../../core/ids.ts';
 import type { LimitLine, LimitState } from '../../core/limit.ts';
 import type { LedgerEvent } from '../../core/ledger-event.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { StoreUnavailable } from '../../core/ports/quota-store.ts';
-import type { AdmitResult, QuotaStore } from '../../core/ports/quota-store.ts';
+import type { AdmitResult, OnExpired, QuotaStore } from '../../core/ports/quota-store.ts';
 import type { LedgerSettings } from '../ledger-settings.ts';
 import { serializeEntry, spendEntryOf } from '../spend-entry.ts';
 import { assertAmounts, assertLines, assertWhole } from '../whole-number.ts';
@@ -31,6 +32,7 @@ export interface RedisQuotaStoreOptions {
   readonly tenants: TenantIndex;
   readonly ledger: LedgerSettings;
   readonly clock: Clock;
+  readonly onExpired?: OnExpired | undefined;
 }
 
 /** `QuotaStore` in Redis: each call is one script on one slot, idempotent by the operation's record. */
@@ -100,19 +102,16 @@ export function createRedisQuotaStore(options: RedisQuotaStoreOptions): QuotaSto
 }
 
 function createAdmit({
-  run,
-  keys,
-  call,
-  tenants,
-  ledger,
   windows,
   outliveMs,
   entryOf,
+  ...options
 }: RedisQuotaStoreOptions & {
   readonly windows: ReturnType<typeof createWindowTerms>;
   readonly outliveMs: number;
   readonly entryOf: (event: LedgerEvent) => string;
 }): QuotaStore['admit'] {
+  const { run, keys, call, tenants } = options;
   return async ({ operation, tenant, lines, amounts, leaseMs, onExpiry }) => {
     assertAmounts(amounts);
     assertLines(lines);
@@ -137,7 +136,7 @@ function createAdmit({
         );
       });
       const text = String(reply);
-      if (text === 'x') await expire({ run, keys, call, ledger }, tenant);
+      if (text === 'x') await expire(options, tenant);
       else if (!windows.learn(text)) return readAdmission(text, lines);
     }
     throw new StoreUnavailable('the clock of Redis does not stand still');
@@ -163,7 +162,13 @@ async function sweep(options: RedisQuotaStoreOptions): Promise<number> {
 
 /** Ends some leases of one tenant that are over: how many, and when the next one ends (-1 = none is open). */
 async function expire(
-  { run, keys, call, ledger }: Pick<RedisQuotaStoreOptions, 'run' | 'keys' | 'call' | 'ledger'>,
+  {
+    run,
+    keys,
+    call,
+    ledger,
+    onExpired,
+  }: Pick<RedisQuotaStoreOptions, 'run' | 'keys' | 'call' | 'ledger' | 'onExpired'>,
   tenant: string,
 ): Promise<[count: number, next: number]> {
   const reply = await call(() =>
@@ -173,7 +178,11 @@ async function expire(
       [keys.operations(tenant), LEASES_AT_ONCE, ledger.keepMs, heldEvents(ledger), LEDGER_TTL_MS, keys.sums(tenant)],
     ),
   );
-  const [count, next] = reply as readonly [number, string];
+  const [count, next, ...ended] = reply as readonly [number, string, ...string[]];
+  for (let i = 0; i + 1 < ended.length; i += 2) {
+    // Operations are ours, and encode to themselves.
+    onExpired?.({ tenant, operation: ended[i] as OperationId, rule: ended[i + 1] === '1' ? 'charge' : 'release' });
+  }
   return [count, Number(next)];
 }
 

@@ -1,5 +1,6 @@
 import { systemClock } from '../../core/ports/clock.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import type { OnExpired } from '../../core/ports/quota-store.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { LedgerSettings } from '../ledger-settings.ts';
 import { createSettlementSpool } from '../settlement-spool.ts';
@@ -35,6 +36,7 @@ export interface RedisStoresOptions {
   readonly metrics: Pick<Metrics, 'anomaly' | 'storeState'>;
   readonly clock?: Clock;
   readonly sources?: ScriptSources;
+  readonly onExpired?: OnExpired | undefined;
 }
 
 /** All stores over one connection. Starts `down` and connects in the background: `await stores.ready(ms)` before serving. */
@@ -45,6 +47,7 @@ export function createRedisStores({
   metrics,
   clock = systemClock,
   sources = readScripts(),
+  onExpired,
 }: RedisStoresOptions): Stores {
   const keys = createKeys({ prefix: redis.keyPrefix });
   const client = connectRedis({ redis, onError: (error) => log.debug('store connection', { error }) });
@@ -61,7 +64,7 @@ export function createRedisStores({
   const tenants = createTenantIndex({ run, keys, clock, leaseMs: ledger.leaseMs, keepMs: LEDGER_TTL_MS });
   const { call } = breaker;
   const spool = createSettlementSpool({
-    quota: createRedisQuotaStore({ run, keys, call, tenants, ledger, clock }),
+    quota: createRedisQuotaStore({ run, keys, call, tenants, ledger, clock, onExpired }),
     log,
     metrics,
   });

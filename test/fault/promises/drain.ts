@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Order, startLoad } from '../rig/load.ts';
 import { startRig, untilSettled } from '../rig/rig.ts';
-import { atMost, exactly, type Figure, told, type Verdict, verdict } from '../rig/verdict.ts';
+import { atMost, exactly, type Figure, judged, told, type Verdict, verdict } from '../rig/verdict.ts';
 import { balance } from './books.ts';
 import { describe } from './kill-server.ts';
 
@@ -80,7 +80,7 @@ export async function drainAlone(): Promise<readonly Verdict[]> {
           .length,
         0,
       ),
-      { text: `exit code ${String(code)}`, isGood: code === 0 },
+      judged('exit code', String(code), code === 0),
       atMost('gone after', took, DRAIN_MS + 1000, ' ms'),
       exactly('open reservations', settled === null ? await rig.stores.ledger.open() : 0, 0),
       ...(await balance(rig, shots)).figures,
@@ -107,14 +107,15 @@ async function drainTooLong(rig: Awaited<ReturnType<typeof startRig>>): Promise<
   const event = (await rig.ledger()).find(({ requestId }) => requestId === 'long');
   const sent = rig.upstream.served.get('long')?.completionTokens ?? 0;
   return verdict('P09 a stream longer than the drain', [
-    { text: `exit code ${String(code)}`, isGood: code === 0 },
+    judged('exit code', String(code), code === 0),
     atMost('gone after', took, DRAIN_MS + 1000, ' ms'),
     exactly('complete', Number(shot.complete), 0),
     exactly('open reservations', settled === null ? await rig.stores.ledger.open() : 0, 0),
     told('tokens sent', sent),
-    {
-      text: `booked ${event?.completionTokens ?? 'nothing'} tokens as ${event?.status ?? 'nothing'}`,
-      isGood: event !== undefined && Math.abs(event.completionTokens - sent) <= sent * 0.1,
-    },
+    judged(
+      'tokens booked',
+      `${event?.completionTokens ?? 'none'} as ${event?.status ?? 'nothing'}`,
+      event !== undefined && Math.abs(event.completionTokens - sent) <= sent * 0.1,
+    ),
   ]);
 }

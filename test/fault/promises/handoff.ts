@@ -1,5 +1,5 @@
 import type { Shot } from '../rig/load.ts';
-import { startRig, untilSettled } from '../rig/rig.ts';
+import { RIG_PRICE, startRig, untilSettled } from '../rig/rig.ts';
 import { atLeast, exactly, told, type Verdict, verdict } from '../rig/verdict.ts';
 import { balance } from './books.ts';
 import { describe } from './kill-server.ts';
@@ -21,7 +21,7 @@ export async function attemptsElsewhere(): Promise<readonly Verdict[]> {
         { name: 'down', dialect: 'openai', endpoints: [{ url: 'http://127.0.0.1:9/v1' }] },
       ],
       models: [
-        { name: 'chaos', deployments: [{ backend: 'counting', model: 'm' }] },
+        { name: 'chaos', deployments: [{ backend: 'counting', model: 'm', price: RIG_PRICE }] },
         { name: 'frail', deployments: [{ backend: 'down' }], fallback: ['chaos'] },
       ],
     }),

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, quantile, type Shot, startLoad } from '../rig/load.ts';
 import { startRig, untilSettled } from '../rig/rig.ts';
 import { atLeast, atMost, exactly, told, type Verdict, verdict } from '../rig/verdict.ts';
+import { auditBooks } from './audit-books.ts';
 import { balance } from './books.ts';
 
 const MESSAGE_TIMEOUT_MS = 2000;
@@ -17,7 +18,7 @@ export interface KillServerOptions {
   readonly say?: (line: string) => void;
 }
 
-/** P06 and P12: the only server is killed again and again under load. */
+/** P06, P12, P41 and P43: the only server is killed again and again under load. */
 export async function killServer({
   kills,
   onCrash,
@@ -27,6 +28,7 @@ export async function killServer({
   const rig = await startRig({
     server: { message_timeout: `${MESSAGE_TIMEOUT_MS}ms` },
     config: { ledger: { lease: `${LEASE_MS}ms`, on_crash: onCrash } },
+    audit: true,
   });
   try {
     const [server] = rig.servers;
@@ -60,6 +62,7 @@ export async function killServer({
           ? atLeast('leases that ran out, each one event', books.expired, 1)
           : exactly('expired and charged', books.expired, 0),
       ]),
+      await auditBooks({ rig, shots, crashed: true }),
     ];
   } finally {
     await rig.stop();

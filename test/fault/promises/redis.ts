@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { waitUntil } from '../../../src/app/wait-until.ts';
 import { type Client, quantile, type Shot, startLoad } from '../rig/load.ts';
 import { type Rig, startRig, untilSettled } from '../rig/rig.ts';
-import { atLeast, atMost, exactly, type Figure, told, type Verdict, verdict } from '../rig/verdict.ts';
+import { atLeast, atMost, exactly, type Figure, judged, told, type Verdict, verdict } from '../rig/verdict.ts';
+import { auditBooks } from './audit-books.ts';
 import { balance } from './books.ts';
 import { describe } from './kill-server.ts';
 
-/** P13: Redis is killed again and again; what it acknowledged is still there. */
+/** P13 and P41: Redis is killed again and again; what it acknowledged is still there. */
 export async function killRedis({
   kills,
   say = () => {},
@@ -14,7 +15,7 @@ export async function killRedis({
   readonly kills: number;
   readonly say?: (line: string) => void;
 }): Promise<readonly Verdict[]> {
-  const rig = await startRig();
+  const rig = await startRig({ audit: true });
   try {
     const load = startLoad({ client: rig.client, perSecond: 50, name: 'redis' });
     const recoveries: number[] = [];
@@ -40,6 +41,7 @@ export async function killRedis({
         ...refusals(shots),
         atMost('first success after Redis is back, worst', Math.max(...recoveries), 2000, ' ms'),
       ]),
+      await auditBooks({ rig, shots }),
     ];
   } finally {
     await rig.stop();
@@ -55,7 +57,7 @@ export async function tellsDurability(): Promise<readonly Verdict[]> {
     return [
       verdict('P13 readiness says that nothing is kept', [
         exactly('status', response.status, 200),
-        { text: page.trim(), isGood: page.includes('append-only file') },
+        judged('page', page.trim(), page.includes('append-only file')),
       ]),
     ];
   } finally {

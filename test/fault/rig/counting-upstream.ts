@@ -21,6 +21,8 @@ export interface CountingUpstream {
   readonly unjudged: () => number;
   /** Never answers while it is true. */
   hang: boolean;
+  /** Answers nothing before it. */
+  gate: Promise<unknown>;
   readonly clear: () => void;
   readonly close: () => Promise<void>;
 }
@@ -36,12 +38,15 @@ const ORDER = /order (\S+) tokens (\d+) delay (\d+) width (\d+)/;
 export async function startCountingUpstream(credential: string): Promise<CountingUpstream> {
   const served = new Map<string, Served>();
   let unjudged = 0;
-  const upstream = { hang: false };
+  const upstream = { hang: false, gate: Promise.resolve() as Promise<unknown> };
   const server = http.createServer((request, response) => {
     if (request.headers.authorization !== `Bearer ${credential}`) unjudged += 1;
     response.on('error', () => {});
     readJson(request)
-      .then((body) => (upstream.hang ? undefined : answer(body, response, served)))
+      .then(async (body) => {
+        await upstream.gate;
+        if (!upstream.hang) await answer(body, response, served);
+      })
       .catch(() => response.destroy());
   });
   server.keepAliveTimeout = 60_000;

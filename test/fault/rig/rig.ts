@@ -21,8 +21,12 @@ import { type ServerChild, serverChild } from './server-child.ts';
 /** Known to the gateway alone: what comes to the upstream without it was not judged. */
 const CREDENTIAL = 'credential-that-only-the-gateway-sets';
 
-/** A limit so high that it never refuses, and counts all the same. */
-const DAILY_TOKENS = 900_000_000_000;
+/** Limits so high that they never refuse, and count all the same: tokens, and units of money. */
+const DAILY = { tokens: 900_000_000_000, spend: 900_000_000 } as const;
+const MICRO = 1_000_000;
+
+/** What a million tokens cost, with figures that do not come out even. */
+export const RIG_PRICE = { prompt_per_mtok: 1.37, completion_per_mtok: 2.91 } as const;
 
 export interface RigOptions {
   /** Merged over the base at the top level. */
@@ -35,6 +39,8 @@ export interface RigOptions {
   readonly commandTimeout?: string;
   /** Environment of the servers. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Keep an audit log: in `audit-<n>` of the folder, for server n. */
+  readonly audit?: boolean;
   /** Last changes to the files that Envoy reads, by name. */
   readonly edit?: (files: Map<string, string>) => void;
 }
@@ -53,8 +59,8 @@ export interface Rig {
   readonly envoyPid: number;
   /** All of the ledger. */
   readonly ledger: () => Promise<readonly LedgerEvent[]>;
-  /** Tokens that the day's counter holds. */
-  readonly counted: () => Promise<number>;
+  /** What the day's counters hold; money in micro-units. */
+  readonly counted: () => Promise<{ readonly tokens: number; readonly spend: number }>;
   readonly envoyStats: (filter: string) => Promise<Readonly<Record<string, number>>>;
   readonly metric: (name: string, server?: number) => Promise<number>;
   readonly stop: () => Promise<void>;
@@ -93,7 +99,16 @@ async function build(options: RigOptions, stops: (() => unknown)[]): Promise<Omi
     mkdirSync(sockets);
     writeFileSync(
       config,
-      configOf(options, { listen, admin, ops: opsPort, sockets, upstream: upstream.port, redis: redis.url, workers }),
+      configOf(options, {
+        listen,
+        admin,
+        ops: opsPort,
+        sockets,
+        upstream: upstream.port,
+        redis: redis.url,
+        workers,
+        index,
+      }),
     );
     return serverChild({
       config,
@@ -143,13 +158,7 @@ async function build(options: RigOptions, stops: (() => unknown)[]): Promise<Omi
     stores,
     envoyPid: envoy.pid,
     ledger: () => readLedger(stores),
-    async counted() {
-      const window = { kind: 'calendar', unit: 'day' } as const;
-      const [state] = await stores.quota.peek('acme', [
-        { scope: 'tenant', unit: 'tokens', window, limit: DAILY_TOKENS },
-      ]);
-      return DAILY_TOKENS - (state?.remaining ?? DAILY_TOKENS);
-    },
+    counted: () => counted(stores),
     envoyStats: (filter) => envoyStats(admin, filter),
     metric: (name, server = 0) => metric(servers[server]?.ops ?? '', name),
   };
@@ -163,10 +172,12 @@ interface Places {
   readonly upstream: number;
   readonly redis: string;
   readonly workers: number;
+  readonly index: number;
 }
 
-function configOf({ config = {}, server = {}, commandTimeout = '200ms' }: RigOptions, places: Places): string {
-  const { listen, admin, ops, sockets, upstream, redis, workers } = places;
+function configOf(options: RigOptions, places: Places): string {
+  const { config = {}, server = {}, commandTimeout = '200ms', audit = false } = options;
+  const { listen, admin, ops, sockets, upstream, redis, workers, index } = places;
   const part = typeof config === 'function' ? config(upstream) : config;
   return stringify({
     version: 1,
@@ -195,16 +206,37 @@ function configOf({ config = {}, server = {}, commandTimeout = '200ms' }: RigOpt
           {
             backend: 'counting',
             model: 'm',
-            price: { prompt_per_mtok: 1, completion_per_mtok: 2 },
+            price: RIG_PRICE,
             profile: { context: 100_000_000 },
           },
         ],
       },
     ],
-    tenants: [{ name: 'acme', limits: { tokens_per_day: DAILY_TOKENS } }],
+    tenants: [{ name: 'acme', limits: { tokens_per_day: DAILY.tokens, spend_per_day: DAILY.spend } }],
     ledger: { lease: '3s', on_crash: 'charge' },
+    ...(audit ? { audit: auditOf(index) } : {}),
     ...part,
   });
+}
+
+function auditOf(index: number): ConfigPart {
+  return {
+    dir: `audit-${index}`,
+    key_file: `audit-${index}.pem`,
+    on_error: 'block',
+    checkpoint: { every: '1s', dir: `checkpoints-${index}` },
+  };
+}
+
+async function counted({ quota }: Pick<Stores, 'quota'>): Promise<{ readonly tokens: number; readonly spend: number }> {
+  const window = { kind: 'calendar', unit: 'day' } as const;
+  const limits = { tokens: DAILY.tokens, spend: DAILY.spend * MICRO };
+  const states = await quota.peek('acme', [
+    { scope: 'tenant', unit: 'tokens', window, limit: limits.tokens },
+    { scope: 'tenant', unit: 'spend', window, limit: limits.spend },
+  ]);
+  const [tokens = 0, spend = 0] = states.map(({ line, remaining }) => line.limit - remaining);
+  return { tokens, spend };
 }
 
 /** Puts the workers of every server into the one cluster that Envoy knows. */

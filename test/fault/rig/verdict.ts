@@ -7,30 +7,44 @@ export interface Verdict {
   readonly isKept: boolean;
   /** What was measured, beside what was promised. */
   readonly figures: string;
+  /** The same by name, for programs. */
+  readonly values: Readonly<Record<string, number | string>>;
 }
 
 /** A measured value and whether it is what was promised. */
 export interface Figure {
+  readonly name: string;
+  readonly value: number | string;
   readonly text: string;
   readonly isGood: boolean;
 }
 
 /** `name value (allowed: …)`. */
 export function atMost(name: string, value: number, most: number, unit = ''): Figure {
-  return { text: `${name} ${round(value)}${unit} (at most ${most}${unit})`, isGood: value <= most };
+  return { name, value, text: `${name} ${round(value)}${unit} (at most ${most}${unit})`, isGood: value <= most };
 }
 
 export function exactly(name: string, value: number, wanted: number): Figure {
-  return { text: `${name} ${round(value)}${value === wanted ? '' : ` (must be ${wanted})`}`, isGood: value === wanted };
+  return {
+    name,
+    value,
+    text: `${name} ${round(value)}${value === wanted ? '' : ` (must be ${wanted})`}`,
+    isGood: value === wanted,
+  };
 }
 
 export function atLeast(name: string, value: number, least: number): Figure {
-  return { text: `${name} ${round(value)} (at least ${least})`, isGood: value >= least };
+  return { name, value, text: `${name} ${round(value)} (at least ${least})`, isGood: value >= least };
 }
 
 /** Something that is told and not judged. */
 export function told(name: string, value: number | string): Figure {
-  return { text: `${name} ${typeof value === 'number' ? round(value) : value}`, isGood: true };
+  return { name, value, text: `${name} ${typeof value === 'number' ? round(value) : value}`, isGood: true };
+}
+
+/** Something that is no number, and whether it is as promised. */
+export function judged(name: string, value: string, isGood: boolean): Figure {
+  return { name, value, text: `${name} ${value}`, isGood };
 }
 
 export function verdict(promise: string, figures: readonly Figure[]): Verdict {
@@ -38,6 +52,9 @@ export function verdict(promise: string, figures: readonly Figure[]): Verdict {
     promise,
     isKept: figures.every(({ isGood }) => isGood),
     figures: figures.map(({ text, isGood }) => (isGood ? text : `BROKEN: ${text}`)).join(', '),
+    values: Object.fromEntries(
+      figures.map(({ name, value }) => [name, typeof value === 'number' ? round(value) : value]),
+    ),
   };
 }
 

@@ -2,7 +2,9 @@
 -- or given back when it left none.
 -- KEYS: leases, ledger.
 -- ARGV: prefix of operation keys, at most, ms to remember them, events kept, ledger ms, prefix of the keys of sums.
--- Reply: how many, and when the next lease ends (-1: none is open).
+-- Reply: how many were looked at, when the next lease ends (-1: none is open), then of each that was ended its encoded
+-- operation, and '1' when it was charged.
+local ended = {}
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', NOW, 'LIMIT', 0, ARGV[2])
 for _, operation in ipairs(due) do
   local key = ARGV[1] .. operation
@@ -17,8 +19,10 @@ for _, operation in ipairs(due) do
     else
       replace(record.reserved, 1, true, 0, 0, 0)
     end
+    ended[#ended + 1] = operation
+    ended[#ended + 1] = charge and '1' or '0'
     write_record(key, ARGV[3], charge and 'charged' or 'released', record.answer, record.reserved, record.event, record.entry)
   end
 end
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-return { #due, first[2] or '-1' }
+return { #due, first[2] or '-1', unpack(ended) }

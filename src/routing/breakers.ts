@@ -51,14 +51,19 @@ export class Breakers {
    * May a request of that kind go there? Every so many-th, where only a share may. @param fair - Its part of all requests when
    * all is well: probes are a share of that.
    */
-  gate(target: Target, kind: string, now: number, fair = 1): Gate {
+  gate(
+    target: Target,
+    kind: string,
+    now: number,
+    { fair = 1, isPreview = false }: { readonly fair?: number; readonly isPreview?: boolean } = {},
+  ): Gate {
     if (this.#policy() === null) return 'open';
     const breaker = this.#byTarget.get(target.incarnation)?.get(kind);
     if (breaker === undefined) return 'open';
     const share = breaker.share(now);
     if (share >= 1) return 'open';
     if (breaker.probeIsDue(now)) return 'probe';
-    if (!breaker.takesTurn(now, fair)) return share > 0 ? 'spare' : 'shut';
+    if (isPreview || !breaker.takesTurn(now, fair)) return share > 0 ? 'spare' : 'shut';
     return breaker.state(now) === 'soft' ? 'probe' : 'open';
   }
 

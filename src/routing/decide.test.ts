@@ -281,3 +281,18 @@ test('who is ill and gets nothing is asked once in a while, where it would come 
   made.begin(B, 35_000);
   assert.equal(ids(made.decide([A, B], 35_100)), 'a b');
 });
+
+test('a look takes nobody’s turn', () => {
+  const made = rig();
+  for (let at = 0; at < 6; at += 1) made.fail(C, at);
+  const firsts = (isPreview: boolean): string[] =>
+    Array.from({ length: 200 }, () => ids(made.decide([A, B, C], 500, { isPreview })).split(' ')[0] ?? '');
+  assert.equal(firsts(true).includes('c'), false);
+  const probes = firsts(false).filter((first) => first === 'c').length;
+  const again = rig();
+  for (let at = 0; at < 6; at += 1) again.fail(C, at);
+  const expected = Array.from({ length: 200 }, () => ids(again.decide([A, B, C], 500)).split(' ')[0]).filter(
+    (first) => first === 'c',
+  ).length;
+  assert.equal(probes, expected);
+});

@@ -56,6 +56,8 @@ export interface Question {
    * breaker holds back but not wholly, and then those that asked for a rest.
    */
   readonly lastResort: 'nobody' | 'late' | 'anybody';
+  /** Only to look: takes nobody's turn. */
+  readonly isPreview?: boolean;
   /** Milliseconds of the clock of `board`. */
   readonly now: number;
 }
@@ -100,14 +102,14 @@ export function decide(question: Question, judges: Judges): Plan {
   };
 }
 
-function sort({ ask, targets, rank, now }: Question, { board, breakers }: Judges): Sorted {
+function sort({ ask, targets, rank, isPreview = false, now }: Question, { board, breakers }: Judges): Sorted {
   const open: Looked[] = [];
   const out: { looked: Looked; why: Exclusion; gate: Gate }[] = [];
   let probe: LiveTarget | null = null;
   const weights = targets.reduce((sum, { weight }) => sum + weight, 0);
   for (const target of targets) {
     const looked = look(board.of(target), ask, now);
-    const gate = breakers.gate(target, ask.kind, now, target.weight / weights);
+    const gate = breakers.gate(target, ask.kind, now, { fair: target.weight / weights, isPreview });
     const isHeld = gate === 'spare' || gate === 'shut';
     const why = isHeld ? 'circuit_breaker_open' : exclusionOf(looked, ask, breakers.enabled, now);
     if (why !== null) {
@@ -116,7 +118,7 @@ function sort({ ask, targets, rank, now }: Question, { board, breakers }: Judges
     }
     open.push(looked);
     // In a given order even a slow one has its share.
-    const isDue = rank === 'score' && looked.live.speed(ask.kind)?.comesBy(now) === true;
+    const isDue = rank === 'score' && !isPreview && looked.live.speed(ask.kind)?.comesBy(now) === true;
     if (gate === 'probe' || isDue) probe ??= looked.live;
   }
   return { open, out, probe };

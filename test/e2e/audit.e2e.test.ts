@@ -98,8 +98,8 @@ test('a record tells who could serve, each try, who served and what it was then,
   assert.equal(await ask('audited-3', await gateway.token(), { model: 'n' }), 200);
   const facts = await factsOf('audited-3');
   assert.deepEqual(facts['candidates'], [
-    { deployment: 'n@away', reason: 'explicit' },
-    { deployment: 'm@a', reason: 'fallback' },
+    { deployment: 'n@away', place: 1, reason: 'explicit' },
+    { deployment: 'm@a', place: 2, reason: 'fallback' },
   ]);
   const attempts = facts['attempts'] as readonly { attempt: number; backend: string; outcome: string }[];
   assert.deepEqual(

@@ -46,18 +46,20 @@ export function orderGroups(
     ctx,
     groups,
     adjust,
+    isPreview,
     now,
   }: {
     readonly ctx: RouteContext;
     readonly groups: readonly Group[];
     /** Corrects scores; null = nothing does. */
     readonly adjust: Adjust | null;
+    readonly isPreview: boolean;
     readonly now: number;
   },
   engine: Pick<Engine, 'decide' | 'breakers'>,
 ): Ordered {
   const judge = (lastResort: Question['lastResort']): readonly Judgement[] =>
-    groups.map((group) => judgeGroup({ ctx, group, adjust, now, lastResort }, engine));
+    groups.map((group) => judgeGroup({ ctx, group, adjust, isPreview, now, lastResort }, engine));
   let judgements = judge('nobody');
   if (judgements.every(({ plan }) => plan.order.length === 0))
     judgements = judge(ctx.config.breakers.whenAllOpen === 'serve' ? 'anybody' : 'late');
@@ -79,12 +81,14 @@ function judgeGroup(
     group: { policy, candidates },
     group,
     adjust,
+    isPreview,
     now,
     lastResort,
   }: {
     readonly ctx: RouteContext;
     readonly group: Group;
     readonly adjust: Adjust | null;
+    readonly isPreview: boolean;
     readonly now: number;
     readonly lastResort: Question['lastResort'];
   },
@@ -102,6 +106,7 @@ function judgeGroup(
     adjust: policy === null || policy === LEAST_LOADED ? null : adjust,
     tries: 1 + ctx.config.retry.retries,
     lastResort,
+    isPreview,
     now,
   });
   return { group, plan, targets };

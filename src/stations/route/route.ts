@@ -90,7 +90,7 @@ export function createRoute({
     return table;
   }
 
-  function decideOn(ctx: RouteContext, now: number): Decided {
+  function decideOn(ctx: RouteContext, now: number, isPreview = false): Decided {
     const { config } = ctx;
     const asked = askedOf(ctx);
     const taken = tableOf(config).take(ctx, asked);
@@ -109,7 +109,7 @@ export function createRoute({
     const adjust = rulesOf(config).adjust(route.id, ctx, (fault) => faults.push(fault));
     const affordable = withinTier(flat(groups), ctx.principal, directory);
     const fit = new Set(fitting(ctx, affordable.candidates));
-    const ordered = orderGroups({ ctx, groups: keep(groups, fit), adjust, now }, engine);
+    const ordered = orderGroups({ ctx, groups: keep(groups, fit), adjust, isPreview, now }, engine);
     const { candidates: usual, insteadOf, leftOut, judged } = ordered;
     const saving = underProtection({ ctx, route, usual, protection, now: clock.time() });
     const { candidates } = saving;
@@ -143,7 +143,7 @@ export function createRoute({
     },
     finish: ({ id }) => engine.tries.drop(id, clock.now()),
     preview: (ctx) => {
-      const { decision, words } = decideOn(ctx, clock.now());
+      const { decision, words } = decideOn(ctx, clock.now(), true);
       return { decision, words };
     },
   };

@@ -26,10 +26,16 @@ const candidates = [
   { deployment: deployment('n', 'b'), reason: 'fallback' },
 ];
 
+const judged = () => [
+  { deployment: 'm@a', place: 1, reason: 'weighted', health: 1 },
+  { deployment: 'n@b', place: 2, reason: 'fallback', health: 1 },
+  { deployment: 'o@c', place: null, reason: 'circuit_breaker_open', health: 0.05 },
+];
+
 function context(time: number, over: object = {}): Partial<RequestContext> & Arrived {
   const trail = new Trail();
   trail.note('enhance', 5, 'clean', '2 texts against 9 terms');
-  return { time, trail, decision: { candidates }, ...over } as unknown as Partial<RequestContext> & Arrived;
+  return { time, trail, decision: { candidates, judged }, ...over } as unknown as Partial<RequestContext> & Arrived;
 }
 
 const ending = (events: readonly object[]): Ending => ({ events }) as unknown as Ending;
@@ -43,8 +49,9 @@ test('who could have served and who did, at the price of then, and what the filt
   assert.deepEqual(facts, {
     id: 'x',
     candidates: [
-      { deployment: 'm@a', reason: 'weighted' },
-      { deployment: 'n@b', reason: 'fallback' },
+      { deployment: 'm@a', place: 1, reason: 'weighted' },
+      { deployment: 'n@b', place: 2, reason: 'fallback' },
+      { deployment: 'o@c', place: null, reason: 'circuit_breaker_open' },
     ],
     deployment: {
       id: 'n@b',
@@ -77,7 +84,7 @@ test('a request that got nowhere has nobody and no verdict', () => {
 });
 
 test('many candidates are cut', () => {
-  const many = Array.from({ length: 100 }, (_, at) => ({ deployment: deployment('m', `b${at}`), reason: 'fallback' }));
-  const { candidates: kept } = auditFacts(context(0, { decision: { candidates: many } }), ending([]), {});
+  const many = Array.from({ length: 100 }, (_, at) => ({ deployment: `m@b${at}`, place: at + 1, reason: 'fallback' }));
+  const { candidates: kept } = auditFacts(context(0, { decision: { candidates, judged: () => many } }), ending([]), {});
   assert.equal((kept as readonly unknown[]).length, 32);
 });

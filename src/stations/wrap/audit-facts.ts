@@ -21,9 +21,9 @@ export function auditFacts(ctx: Partial<RequestContext> & Arrived, ending: Endin
   const filter = ctx.trail.stations().find(({ station }) => station === 'enhance');
   return {
     ...trace,
-    candidates: candidates
+    candidates: (ctx.decision?.judged() ?? [])
       .slice(0, MOST_CANDIDATES)
-      .map(({ deployment, reason }) => ({ deployment: deployment.id, reason })),
+      .map(({ deployment, place, reason }) => ({ deployment, place, reason })),
     deployment: served === undefined ? null : deploymentFacts(served.deployment, ctx.time),
     safety: filter === undefined ? null : { verdict: filter.decision, rule: filter.reason },
   };

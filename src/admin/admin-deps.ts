@@ -42,6 +42,13 @@ export interface RoutingState {
       /** Requests running and waiting; null = not known here. */
       readonly running: number | null;
       readonly waiting: number | null;
+      /** What probes found, where all is not well. */
+      readonly findings: readonly {
+        readonly source: string;
+        readonly factor: number;
+        readonly reason: string;
+        readonly detail: string;
+      }[];
     }[];
   }[];
   readonly routes: readonly {

@@ -285,6 +285,7 @@ test('models, deployments and routes with their state', async () => {
     state: 'healthy' as const,
     running: 2,
     waiting: null,
+    findings: [],
   };
   const { call } = adminKit({
     routing: async () => ({

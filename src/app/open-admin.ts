@@ -13,12 +13,13 @@ import type { Gateway } from './gateway.ts';
 import { limitLevels } from './limit-levels.ts';
 import type { OpenedAudit } from './open-audit.ts';
 import { auditPages } from './audit-pages.ts';
-import { routingView } from './routing-view.ts';
+import { type FoundAt, routingView } from './routing-view.ts';
 import { serverStatus } from './server-status.ts';
 
 export interface OpenAdminOptions {
   readonly config: () => Snapshot;
   readonly gateway: Pick<Gateway, 'identify' | 'explain'>;
+  readonly found: FoundAt;
   readonly stores: Stores;
   readonly operators: Pick<Operators, 'directory'>;
   readonly audit: OpenedAudit;
@@ -27,7 +28,7 @@ export interface OpenAdminOptions {
 
 /** Starts the admin API where the configuration has one. Rejects when its address cannot be had. */
 export async function openAdmin(options: OpenAdminOptions): Promise<AdminServer | null> {
-  const { config, gateway, stores, operators, audit, log } = options;
+  const { config, gateway, found, stores, operators, audit, log } = options;
   const { admin: listen } = config();
   if (listen === null) return null;
   const live = createReadLive({ store: stores.live, clock: systemClock });
@@ -47,7 +48,7 @@ export async function openAdmin(options: OpenAdminOptions): Promise<AdminServer 
     audit: { log: audit, reader: auditPages(config().audit, audit) },
     idempotency: stores.idempotency,
     config: () => configView(config()),
-    routing: async () => routingView(config(), await live()),
+    routing: async () => routingView(config(), await live(), found),
     explain: gateway.explain,
     status: () => serverStatus(config(), audit),
     live,

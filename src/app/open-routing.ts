@@ -1,29 +1,43 @@
 import type { CollectedFigures } from '../control/live/live-figures.ts';
 import { publishLive } from '../control/live/publish-live.ts';
 import type { Clock } from '../core/ports/clock.ts';
-import type { LiveStore, RoutingWord } from '../core/ports/live.ts';
+import type { RoutingWord } from '../core/ports/live.ts';
+import type { ProbeMetrics } from '../core/ports/probe-metrics.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { BreakerState } from '../routing/breaker.ts';
 import { createEngine, type Engine } from '../routing/engine.ts';
 import { Peers } from '../routing/peers.ts';
+import { incarnationOf } from '../stations/route/targets.ts';
+import type { Stores } from '../store/stores.ts';
+import type { Dialects } from './dialects.ts';
+import { openProbes } from './open-probes.ts';
+import type { FoundAt } from './routing-view.ts';
+import { createTellFindings } from './tell-findings.ts';
 
 export interface OpenRoutingOptions {
   readonly config: () => Snapshot;
   readonly figures: Pick<CollectedFigures, 'rows'>;
-  readonly store: LiveStore;
+  readonly stores: Pick<Stores, 'live' | 'lease' | 'quota'>;
   /** Names this worker among all. */
   readonly replica: string;
   readonly worker: number;
+  /** Names this process among all of all times. */
+  readonly holder: string;
   readonly log: Log;
-  readonly metrics: Pick<Metrics, 'anomaly' | 'breaker'>;
+  readonly metrics: Pick<Metrics, 'anomaly' | 'breaker' | 'spent'>;
+  readonly probeFigures: ProbeMetrics;
+  /** What probes speak with models. */
+  readonly dialects: Pick<Dialects, 'backends'>;
   readonly clock: Clock;
   readonly everyMs?: number;
 }
 
-/** The routing core of a worker, and its talk with the others. */
+/** The routing core of a worker, its talk with the others, and its part in looking at backends. */
 export interface Routing {
   readonly engine: Engine;
+  /** What probes say of deployments. */
+  readonly found: FoundAt;
   /** Begins to tell all workers what runs here. `running`: requests under way. */
   readonly tell: (running: () => number) => void;
   readonly close: () => Promise<void>;
@@ -35,7 +49,7 @@ const KEEP_MS = 5000;
 
 /** Makes the routing core, and keeps it in step with the other workers of all replicas while the store is there. */
 export function openRouting(options: OpenRoutingOptions): Routing {
-  const { config, figures, store, replica, worker, log, metrics, clock, everyMs = 500 } = options;
+  const { config, figures, stores, replica, worker, log, metrics, probeFigures, clock, everyMs = 500 } = options;
   const engine = createEngine({
     breakerPolicy: () => {
       const { breakers } = config();
@@ -46,6 +60,7 @@ export function openRouting(options: OpenRoutingOptions): Routing {
       const limitMs = isStream ? firstTokenMs : totalMs;
       return limitMs === null ? null : { signal: isStream ? 'first_token' : 'total', limitMs };
     },
+    onFinding: createTellFindings({ log, figures: probeFigures, isLooking: () => probes.isLooking() }),
     onBreaker: ({ id, kind, state, reason }) => {
       metrics.breaker(id, kind, STATES[state]);
       const told = { deployment: id, kind, reason };
@@ -53,7 +68,8 @@ export function openRouting(options: OpenRoutingOptions): Routing {
       else log.info(`breaker ${state}`, told);
     },
   });
-  const peers = new Peers({ board: engine.board, breakers: engine.breakers, keepMs: KEEP_MS });
+  const probes = openProbes({ ...options, findings: engine.findings });
+  const peers = new Peers({ board: engine.board, breakers: engine.breakers, keepMs: KEEP_MS, probes: probes.speaks });
   let listening = false;
 
   const listen = async (): Promise<void> => {
@@ -65,7 +81,7 @@ export function openRouting(options: OpenRoutingOptions): Routing {
     if (listening) return;
     listening = true;
     try {
-      const all = await store.read();
+      const all = await stores.live.read();
       const others = all.filter((one) => one.replica !== replica || one.worker !== worker);
       const heard = others.flatMap(({ replica: from, worker: index, routing: word }) =>
         word === undefined ? [] : [{ peer: `${from}/${index}`, word }],
@@ -82,12 +98,14 @@ export function openRouting(options: OpenRoutingOptions): Routing {
   let told: ReturnType<typeof publishLive> | null = null;
   return {
     engine,
+    found: (deployment) => engine.findings.of(incarnationOf(deployment), clock.now()),
     tell(running) {
       const routing = (): RoutingWord => peers.say(clock.now());
-      told = publishLive({ figures, store, replica, worker, running, routing, clock });
+      told = publishLive({ figures, store: stores.live, replica, worker, running, routing, clock });
     },
     async close() {
       clearInterval(timer);
+      await probes.close();
       await told?.close();
     },
   };

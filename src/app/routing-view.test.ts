@@ -50,6 +50,18 @@ test('a deployment is what its tries of the last minute say, over all routes', (
   );
 });
 
+test('what probes found stands beside it', () => {
+  const config = configOf(deployment('a'), deployment('b'));
+  const finding = { factor: 1 / 3, reason: 'service_down', detail: 'answered 500', until: 9 } as const;
+  const [model] = routingView(config, { at: 0, replicas: [], rows: [] }, ({ id }) =>
+    id === 'm@a' ? [{ source: 'service', finding }] : [],
+  ).models;
+  assert.deepEqual(
+    model?.deployments.map(({ findings }) => findings),
+    [[{ source: 'service', factor: 0.333, reason: 'service_down', detail: 'answered 500' }], []],
+  );
+});
+
 test('a server has a currency where all that is paid has the same', () => {
   const audit = { state: () => 'ok' as const };
   const currency = (...deployments: readonly object[]) => serverStatus(configOf(...deployments), audit).currency;

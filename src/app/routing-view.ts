@@ -1,24 +1,25 @@
 import type { RoutingState } from '../admin/admin-deps.ts';
 import type { LiveState } from '../core/ports/live.ts';
-import type { Snapshot } from '../core/snapshot.ts';
+import type { Deployment as Configured, Snapshot } from '../core/snapshot.ts';
+import type { Found } from '../routing/findings.ts';
 
 type Deployment = RoutingState['models'][number]['deployments'][number];
 
-/** Models and routes as configured, with what the tries of the last minute say of each deployment. */
-export function routingView({ models, routes }: Pick<Snapshot, 'models' | 'routes'>, live: LiveState): RoutingState {
+/** What probes say of a deployment now. */
+export type FoundAt = (deployment: Configured) => readonly Omit<Found, 'incarnation'>[];
+
+/** Models and routes as configured, with what the tries of the last minute, and probes, say of each deployment. */
+export function routingView(
+  { models, routes }: Pick<Snapshot, 'models' | 'routes'>,
+  live: LiveState,
+  found: FoundAt = () => [],
+): RoutingState {
   return {
     models: [...models.values()].map(({ name, stage, fallback, deployments }) => ({
       name,
       stage,
       fallback,
-      deployments: deployments.map(({ id, backend, upstreamModel, weight }) => ({
-        id,
-        backend: backend.name,
-        upstreamModel,
-        weight,
-        ...stateOf(live.rows.filter(({ deployment }) => deployment === id)),
-        waiting: null,
-      })),
+      deployments: deployments.map((deployment) => viewOf(deployment, live, found)),
     })),
     routes: routes.map(({ id, models: names, match, candidates, fallback }) => ({
       id,
@@ -26,6 +27,24 @@ export function routingView({ models, routes }: Pick<Snapshot, 'models' | 'route
       match,
       candidates,
       fallback,
+    })),
+  };
+}
+
+function viewOf(configured: Configured, live: LiveState, found: FoundAt): Deployment {
+  const { id, backend, upstreamModel, weight } = configured;
+  return {
+    id,
+    backend: backend.name,
+    upstreamModel,
+    weight,
+    ...stateOf(live.rows.filter(({ deployment }) => deployment === id)),
+    waiting: null,
+    findings: found(configured).map(({ source, finding: { factor, reason, detail } }) => ({
+      source,
+      factor: Math.round(factor * 1000) / 1000,
+      reason,
+      detail,
     })),
   };
 }

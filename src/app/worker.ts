@@ -7,6 +7,7 @@ import { createLiveFigures } from '../control/live/live-figures.ts';
 import { systemClock } from '../core/ports/clock.ts';
 import type { Stores } from '../store/stores.ts';
 import { createMetrics, type PromMetrics } from '../telemetry/metrics.ts';
+import { createProbeMetrics } from '../telemetry/probe-metrics.ts';
 import { openAdmin } from './open-admin.ts';
 import { bodyWatch } from './body-watch.ts';
 import { createDialects } from './dialects.ts';
@@ -79,14 +80,21 @@ async function assemble(
   const { server: settings } = loaded.snapshot;
   const holder = `${hostname()}-${process.pid}-${randomUUID()}`;
   const figures = createLiveFigures({ clock: systemClock });
+  const dialects = createDialects({ templates: null });
   const routing = openRouting({
     config: config.current,
     figures,
-    store: stores.live,
+    stores,
     replica,
     worker: index,
+    holder,
     log,
     metrics,
+    probeFigures: createProbeMetrics({
+      registry: metrics.registry,
+      labelValues: loaded.snapshot.telemetry.labelValues,
+    }),
+    dialects,
     clock: systemClock,
   });
   const state = watchStore({ config: loaded.snapshot, stores, audit, recording: index === 0, log, metrics });
@@ -98,7 +106,7 @@ async function assemble(
     directory: operators.directory.view,
     protection: operators.protection,
     state,
-    dialects: createDialects({ templates: null }),
+    dialects,
     worker: index,
     workers: settings.workers,
     log,
@@ -117,7 +125,9 @@ async function assemble(
   ]);
   const { server, neighbours } = await openWire({ loaded, index, runDir, gateway, log, metrics });
   const admin =
-    index === 0 ? await openAdmin({ config: config.current, gateway, stores, operators, audit, log }) : null;
+    index === 0
+      ? await openAdmin({ config: config.current, gateway, found: routing.found, stores, operators, audit, log })
+      : null;
   routing.tell(() => gateway.live.size);
   config.follow(gateway.prefetch);
   const ledger = tendLedger({ config: config.current, stores, holder, log, metrics });
@@ -130,9 +140,9 @@ async function assemble(
       await server.drain(settings.drainMs, noticeMs);
       gateway.live.endAll();
       await Promise.race([gateway.live.finished(), sleep(FLUSH_MS, undefined, { ref: false })]);
+      await routing.close();
       await stores.flush(FLUSH_MS);
       await ledger.close();
-      await routing.close();
       await neighbours.close();
       await operators.close();
       state.close();

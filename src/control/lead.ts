@@ -21,6 +21,8 @@ export interface LeadOptions {
 /** One candidate for the lead. */
 export interface Leader {
   readonly leading: () => boolean;
+  /** The lease could not be asked for: nobody knows who leads. */
+  readonly unsure: () => boolean;
   /** A round now: something changed. */
   readonly wake: () => void;
   /** Ends the rounds and hands over. */
@@ -31,6 +33,7 @@ export interface Leader {
 export function lead(options: LeadOptions): Leader {
   const { lease, name, holder, work, onLost, clock, log, ttlMs = 2000, roundMs = 500 } = options;
   let leading = false;
+  let unsure = false;
   let closed = false;
   let again = false;
   let round: Promise<void> | null = null;
@@ -47,8 +50,10 @@ export function lead(options: LeadOptions): Leader {
     try {
       // An answer that took as long as the lease lasts is worth nothing.
       await become((await lease.hold(name, holder, ttlMs)) && clock.now() - asked < ttlMs);
+      unsure = false;
     } catch (error) {
       log.debug('the lead could not be asked for', { of: name, error: error instanceof Error ? error : undefined });
+      unsure = true;
       await become(false);
     }
     if (!leading || closed) return;
@@ -82,6 +87,7 @@ export function lead(options: LeadOptions): Leader {
 
   return {
     leading: () => leading,
+    unsure: () => unsure,
     wake,
     close: async () => {
       closed = true;

@@ -1,3 +1,4 @@
+import type { OutReason } from './finding.ts';
 import type { Deployment, Route } from './snapshot.ts';
 
 /**
@@ -22,7 +23,7 @@ export interface Candidate {
 }
 
 /** Why a candidate was left out. Closed, too. */
-export type LeftOut = 'circuit_breaker_open' | 'cooling_down' | 'latency_budget';
+export type LeftOut = 'circuit_breaker_open' | 'cooling_down' | 'latency_budget' | OutReason;
 
 /** Why others than usual may serve, as `x-fallback-reason` tells it. */
 export type FallbackReason = 'budget_exhausted' | LeftOut;

@@ -4,6 +4,7 @@ import type { CostTier } from './directory.ts';
 import type { HeaderPair } from './http.ts';
 import type { LimitUnit, LimitWindow } from './limit.ts';
 import type { Price } from './money.ts';
+import type { Probes } from './probes.ts';
 import type { RouteScore } from './score-policy.ts';
 
 /**
@@ -177,7 +178,10 @@ export interface Backend {
   readonly basePath: string;
   readonly tls: boolean;
   readonly http2: boolean;
+  /** Envoy's check. */
   readonly health: HealthCheck | null;
+  /** What the gateway itself looks at; left out: nothing. */
+  readonly probes?: Probes;
   /** Set on each attempt at this backend and on no other. */
   readonly credentials: readonly HeaderPair[];
   /** Extra headers, likewise. */

@@ -1,11 +1,14 @@
+import { Findings } from './findings.ts';
 import type { Lease, Work } from './lease.ts';
-import { LiveTarget } from './live-target.ts';
+import { LEAST_HEALTH, LiveTarget } from './live-target.ts';
 import { Pace } from './pace.ts';
 import type { Outcome, Target } from './target.ts';
 
 export interface BoardOptions {
   /** What nobody used for so long, and where nothing runs, is forgotten, milliseconds. */
   readonly forgetMs?: number;
+  /** What others know of targets. */
+  readonly findings?: Findings;
 }
 
 /** A try that was begun; its outcome goes to `end`. */
@@ -26,8 +29,10 @@ export class Board {
   readonly #paces = new Map<string, Pace>();
   readonly #replicas = new Map<string, number>();
   readonly #forgetMs: number;
+  readonly findings: Findings;
 
-  constructor({ forgetMs = 600_000 }: BoardOptions = {}) {
+  constructor({ forgetMs = 600_000, findings = new Findings() }: BoardOptions = {}) {
+    this.findings = findings;
     this.#forgetMs = forgetMs;
   }
 
@@ -38,7 +43,10 @@ export class Board {
       known.target = target;
       return known;
     }
-    const made = new LiveTarget(target, (kind) => this.#paceOf(target.group, kind));
+    const made = new LiveTarget(target, {
+      paceOf: (kind) => this.#paceOf(target.group, kind),
+      findings: this.findings,
+    });
     this.#live.set(target.incarnation, made);
     return made;
   }
@@ -71,7 +79,7 @@ export class Board {
 
   /** 0.05..1; 1 for one that nothing is known of. */
   healthOf(incarnation: string, now: number): number {
-    return this.#live.get(incarnation)?.health(now) ?? 1;
+    return this.#live.get(incarnation)?.health(now) ?? Math.max(LEAST_HEALTH, this.findings.factor(incarnation, now));
   }
 
   has(incarnation: string): boolean {
@@ -95,6 +103,7 @@ export class Board {
 
   /** Lets go of forgotten tries, silent replicas and unused targets. Returns how many tries nobody had ended. */
   sweep(now: number): number {
+    this.findings.sweep(now);
     for (const [replica, until] of this.#replicas) {
       if (until > now) continue;
       this.#replicas.delete(replica);

@@ -1,3 +1,4 @@
+import { isOutReason, OUT_REASONS } from '../core/finding.ts';
 import type { ScorePolicy } from '../core/score-policy.ts';
 import type { Board } from './board.ts';
 import type { Breakers, Gate } from './breakers.ts';
@@ -7,7 +8,7 @@ import { type Adjust, look, type Looked, score, type Scored } from './score.ts';
 import type { Ask, Target } from './target.ts';
 
 /** Why a target that could have served is left out. The list is closed: headers, audit and metrics use it. */
-export const EXCLUSIONS = ['circuit_breaker_open', 'cooling_down', 'latency_budget'] as const;
+export const EXCLUSIONS = ['circuit_breaker_open', 'cooling_down', 'latency_budget', ...OUT_REASONS] as const;
 export type Exclusion = (typeof EXCLUSIONS)[number];
 
 /** Why a target stands first. Closed, too. */
@@ -53,7 +54,7 @@ export interface Question {
   readonly tries: number;
   /**
    * When everybody is left out: nobody; those that are merely too slow, the fastest first; or, without such, those that a
-   * breaker holds back but not wholly, and then those that asked for a rest.
+   * breaker holds back but not wholly, then those that asked for a rest, then those that probes found unfit.
    */
   readonly lastResort: 'nobody' | 'late' | 'anybody';
   /** Only to look: takes nobody's turn. */
@@ -109,9 +110,12 @@ function sort({ ask, targets, rank, isPreview = false, now }: Question, { board,
   const weights = targets.reduce((sum, { weight }) => sum + weight, 0);
   for (const target of targets) {
     const looked = look(board.of(target), ask, now);
-    const gate = breakers.gate(target, ask.kind, now, { fair: target.weight / weights, isPreview });
+    const found = looked.live.outReason(now);
+    const fair = target.weight / weights;
+    // No look by way of a breaker at what is known to be out.
+    const gate = found === null ? breakers.gate(target, ask.kind, now, { fair, isPreview }) : 'shut';
     const isHeld = gate === 'spare' || gate === 'shut';
-    const why = isHeld ? 'circuit_breaker_open' : exclusionOf(looked, ask, breakers.enabled, now);
+    const why = found ?? (isHeld ? 'circuit_breaker_open' : exclusionOf(looked, ask, breakers.enabled, now));
     if (why !== null) {
       out.push({ looked, why, gate });
       continue;
@@ -157,7 +161,10 @@ function lastResort(question: Question, excluded: readonly Excluded[], spare: re
     .toSorted((a, b) => (a.scored.estimate.totalMs ?? 0) - (b.scored.estimate.totalMs ?? 0));
   const { lastResort: rule } = question;
   const resting = excluded.filter(({ why }) => why === 'cooling_down');
-  const chosen = rule === 'nobody' ? [] : late.length > 0 ? late : rule === 'anybody' ? [...spare, ...resting] : [];
+  // Last of all: who says so may be wrong, or ill itself.
+  const foundOut = excluded.filter(({ why }) => isOutReason(why));
+  const anybody = rule === 'anybody' ? [...spare, ...resting, ...foundOut] : [];
+  const chosen = rule === 'nobody' ? [] : late.length > 0 ? late : anybody;
   const [first] = chosen;
   return {
     order: chosen.map(({ scored }) => scored),

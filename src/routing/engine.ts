@@ -2,6 +2,7 @@ import type { BreakerPolicy } from '../core/breaker-policy.ts';
 import { Board } from './board.ts';
 import { type BreakerChange, Breakers } from './breakers.ts';
 import { decide, type Plan, type Question } from './decide.ts';
+import { type FindingChange, Findings } from './findings.ts';
 import type { Random } from './order.ts';
 import { Reporter, type SlowRule } from './reporter.ts';
 import { Tries } from './tries.ts';
@@ -12,12 +13,15 @@ export interface EngineOptions {
   /** Which time of an answer is judged for a kind of work. */
   readonly slow?: (isStream: boolean) => SlowRule | null;
   readonly onBreaker?: (change: BreakerChange) => void;
+  readonly onFinding?: (change: FindingChange) => void;
   readonly random?: Random;
 }
 
 /** The routing core of one process: what runs where, how it goes, and who should be next. */
 export interface Engine {
   readonly board: Board;
+  /** What probes and the like say of targets. */
+  readonly findings: Findings;
   readonly breakers: Breakers;
   readonly tries: Tries;
   readonly decide: (question: Question) => Plan;
@@ -26,8 +30,9 @@ export interface Engine {
 }
 
 export function createEngine(options: EngineOptions = {}): Engine {
-  const { breakerPolicy, slow = () => null, onBreaker, random = Math.random } = options;
-  const board = new Board();
+  const { breakerPolicy, slow = () => null, onBreaker, onFinding, random = Math.random } = options;
+  const findings = new Findings(onFinding === undefined ? {} : { onChange: onFinding });
+  const board = new Board({ findings });
   const breakers = new Breakers({
     ...(breakerPolicy === undefined ? {} : { policy: breakerPolicy }),
     ...(onBreaker === undefined ? {} : { onChange: onBreaker }),
@@ -35,6 +40,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
   const reporter = new Reporter({ board, breakers, slow });
   return {
     board,
+    findings,
     breakers,
     tries: new Tries(reporter),
     decide: (question) => decide(question, { board, breakers, random }),

@@ -1,5 +1,7 @@
 import { DecayedMean } from '../lib/decay/decayed-mean.ts';
+import type { OutReason } from '../core/finding.ts';
 import { BusyLimit } from './busy-limit.ts';
+import type { Findings } from './findings.ts';
 import { errorFactor, rowFactor } from './health-factor.ts';
 import { Lease, type Work } from './lease.ts';
 import type { Pace } from './pace.ts';
@@ -14,13 +16,14 @@ const RECOVERY_MS = 10_000;
 /** From here on it need not come back slowly. */
 const WELL = 0.95;
 /** Even the sickest gets this share of a healthy one's work: nobody recovers unseen. */
-const LEAST_HEALTH = 0.05;
+export const LEAST_HEALTH = 0.05;
 
 /** What is known of one incarnation of a target. Times are milliseconds of one monotonic clock. */
 export class LiveTarget {
   target: Target;
   readonly busy: BusyLimit;
   readonly #paceOf: (kind: string) => Pace;
+  readonly #findings: Pick<Findings, 'factor' | 'out'>;
   readonly #leases = new Set<Lease>();
   readonly #speeds = new Map<string, Speed>();
   readonly #errors = new DecayedMean(ERROR_MEMORY_MS);
@@ -28,17 +31,25 @@ export class LiveTarget {
   #row = 0;
   readonly #elsewhere = new Map<string, number>();
   #others = 0;
-  /** What others know of it: a hot GPU, a failed probe. 1 = nothing. */
-  external = 1;
   usedAt = 0;
   #health = 1;
   #healthAt = 0;
   #failedAt = -Infinity;
 
-  /** @param paceOf - What is usual for a kind of work in the target's group. */
-  constructor(target: Target, paceOf: (kind: string) => Pace) {
+  /**
+   * @param options - `paceOf`: what is usual for a kind of work in the target's group; `findings`: what others know of it: a
+   *   hot GPU, a failed probe.
+   */
+  constructor(
+    target: Target,
+    {
+      paceOf,
+      findings,
+    }: { readonly paceOf: (kind: string) => Pace; readonly findings: Pick<Findings, 'factor' | 'out'> },
+  ) {
     this.target = target;
     this.#paceOf = paceOf;
+    this.#findings = findings;
     this.busy = new BusyLimit(() => this.target.capacity);
   }
 
@@ -143,7 +154,11 @@ export class LiveTarget {
 
   /** 0.05..1: falls at once, comes back slowly. */
   health(now: number): number {
-    let raw = Math.min(errorFactor(this.errorRate(now)), this.#rowFactor(now), this.external);
+    let raw = Math.min(
+      errorFactor(this.errorRate(now)),
+      this.#rowFactor(now),
+      this.#findings.factor(this.target.incarnation, now),
+    );
     for (const speed of this.#speeds.values()) raw = Math.min(raw, speed.factor(now));
     raw = Math.max(LEAST_HEALTH, raw);
     const passed = Math.max(0, now - this.#healthAt);
@@ -158,6 +173,11 @@ export class LiveTarget {
   /** A row that was not asked to go on is forgotten like single errors. */
   #rowFactor(now: number): number {
     return 1 - (1 - rowFactor(this.#row)) * Math.exp(-Math.max(0, now - this.#failedAt) / ERROR_MEMORY_MS);
+  }
+
+  /** Why nothing may go there, whatever its tries say; null = it may. */
+  outReason(now: number): OutReason | null {
+    return this.#findings.out(this.target.incarnation, now);
   }
 
   /** It is gone: its peers go on without it. */

@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Gauge, Registry } from 'prom-client';
 import type { Arrived, RequestContext } from '../core/context.ts';
 import type { Ending } from '../core/ending.ts';
+import type { LedgerEvent } from '../core/ledger-event.ts';
 import type { Metrics } from '../core/ports/telemetry.ts';
 import { createLabelBound } from './bounded-labels.ts';
 import { type AddTo, createDistribution, createSum } from './series.ts';
@@ -129,11 +130,13 @@ function recordEvents(series: Instruments, bound: Bound, ending: Ending): void {
   for (const { backend, model, outcome } of ending.attempts) {
     series.attempts([bound('model', model), bound('backend', backend), outcome], 1);
   }
-  for (const event of ending.events) {
-    if (event.cost <= 0) continue;
-    const where = [bound('model', event.model), bound('backend', event.backend)] as const;
-    series.cost([...where, bound('currency', event.currency), event.chargedTo], event.cost);
-  }
+  for (const event of ending.events) recordCost(series, bound, event);
+}
+
+function recordCost(series: Instruments, bound: Bound, event: LedgerEvent): void {
+  if (event.cost <= 0) return;
+  const where = [bound('model', event.model), bound('backend', event.backend)] as const;
+  series.cost([...where, bound('currency', event.currency), event.chargedTo], event.cost);
 }
 
 function recordRequest(
@@ -197,5 +200,6 @@ export function createMetrics({ labelValues, registry = new Registry() }: Metric
     breaker: (deployment, kind, state) =>
       series.breaker.set({ deployment: bound('deployment', deployment), kind }, state),
     leftOut: (deployment, reason) => series.leftOut([bound('deployment', deployment), reason], 1),
+    spent: (event) => recordCost(series, bound, event),
   };
 }

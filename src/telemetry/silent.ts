@@ -15,4 +15,5 @@ export const silentMetrics: Metrics = {
   queue: nothing,
   breaker: nothing,
   leftOut: nothing,
+  spent: nothing,
 };

@@ -338,6 +338,7 @@ const ROUTING = {
           (['healthy', 'healthy', 'unknown', 'unknown', 'failing', 'healthy'] as const)[at] ?? ('unknown' as const),
         running: [19, 14, 0, 0, 6, 2][at] ?? 0,
         waiting: 0,
+        findings: [],
       },
       ...(at === 1
         ? [
@@ -349,6 +350,7 @@ const ROUTING = {
               state: 'healthy' as const,
               running: 3,
               waiting: 0,
+              findings: [],
             },
           ]
         : []),

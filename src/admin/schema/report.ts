@@ -90,6 +90,16 @@ export const routingView = z
               .describe('By its tries of the last 60 s: `failing` when half of them or more failed, `unknown` without any.'),
             running: z.int().nullable(),
             waiting: z.int().nullable(),
+            findings: z
+              .array(
+                z.object({
+                  source: z.string().describe('`network`, `service`, `model`, `metrics` or `gpu`.'),
+                  factor: z.number().describe('0 = nothing goes there, up to 1.'),
+                  reason: z.string().describe('A stable code, as in `x-fallback-reason`.'),
+                  detail: z.string(),
+                }),
+              )
+              .describe('What probes of the backend found amiss; empty = nothing, or there are no probes.'),
           }),
         ),
       }),

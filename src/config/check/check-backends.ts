@@ -2,6 +2,7 @@ import { isLinkLocal } from '../../lib/address/address.ts';
 import { endpointOf } from '../endpoint-url.ts';
 import type { Path } from '../problem.ts';
 import { didYouMean } from '../suggest.ts';
+import { checkHealth } from './check-health.ts';
 import type { CheckContext } from './finding.ts';
 
 /** Names of clusters that the rendered Envoy configuration makes itself. */
@@ -33,8 +34,6 @@ export function checkBackends(context: CheckContext): void {
     checkEndpoints(context, backend, path);
     if (backend.limits?.tokens_per_second !== undefined)
       context.warn([...path, 'limits', 'tokens_per_second'], 'has no effect in this version');
-    if (backend.health?.model !== undefined)
-      context.warn([...path, 'health', 'model'], 'has no effect in this version');
     const set = new Map<string, Path>();
     backend.credentials.forEach((credential, at) =>
       checkHeader(credential.header, [...path, 'credentials', at, 'header']),
@@ -45,9 +44,7 @@ export function checkBackends(context: CheckContext): void {
       else if (set.has(header)) problem(where, `"${header}" is set twice`);
       set.set(header, where);
     }
-    const health = backend.health?.http;
-    if (health !== undefined && health.timeout > health.interval)
-      problem([...path, 'health', 'http', 'timeout'], 'must not be longer than the interval');
+    checkHealth(context, backend, [...path, 'health']);
   });
 }
 

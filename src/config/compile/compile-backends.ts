@@ -1,6 +1,7 @@
 import type { Backend } from '../../core/snapshot.ts';
 import { endpointOf } from '../endpoint-url.ts';
 import type { ConfigDocument } from '../schema/document.ts';
+import { compileProbes } from './compile-probes.ts';
 
 export function compileBackends(document: ConfigDocument): Map<string, Backend> {
   return new Map(document.backends.map((entry) => [entry.name, compileBackend(entry)]));
@@ -13,6 +14,7 @@ function compileBackend(entry: ConfigDocument['backends'][number]): Backend {
     return { ...parsed, weight };
   });
   const health = entry.health?.http;
+  const probes = compileProbes(entry);
   return {
     name: entry.name,
     dialect: entry.dialect,
@@ -33,5 +35,6 @@ function compileBackend(entry: ConfigDocument['backends'][number]): Backend {
     credentials: entry.credentials.map(({ header, value }) => [header, value] as const),
     headers: Object.entries(entry.headers),
     options: { ...entry.options },
+    ...(probes === null ? {} : { probes }),
   };
 }

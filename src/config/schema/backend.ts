@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { healthSection } from './health.ts';
 import { duration, headerName, headerValue, name, text } from './scalar.ts';
 
 /** How many requests may run at once. */
@@ -20,20 +21,6 @@ const credential = z.strictObject({
   value: headerValue().describe('With the secret as a reference: "Bearer ${env:VLLM_KEY}".'),
 });
 
-const health = z.strictObject({
-  http: z.strictObject({
-    path: z.string().regex(/^\/[\x21-\x7e]*$/, 'must be a path that begins with /').default('/health').describe('Default: /health.'),
-    interval: duration({ min: 100, max: 3_600_000 }).prefault('5s').describe('Default: 5s.'),
-    timeout: duration({ min: 50, max: 60_000 }).prefault('1s').describe('Default: 1s.'),
-    unhealthy_after: z.int().min(1).max(100).default(3).describe('Failed checks in a row. Default: 3.'),
-    healthy_after: z.int().min(1).max(100).default(2).describe('Passed checks in a row. Default: 2.'),
-  }),
-  model: z
-    .strictObject({ interval: duration().optional(), timeout: duration().optional() })
-    .optional()
-    .describe('Kept for probes that ask the model: no effect in this version.'),
-});
-
 const backend = z.strictObject({
   name: name().describe("Also the name of Envoy's cluster."),
   dialect: text().default('openai').describe('Wire protocol of the backend. Default: openai.').meta({ examples: ['openai', 'vllm-generate', 'anthropic'] }),
@@ -47,7 +34,7 @@ const backend = z.strictObject({
     .min(1, 'needs at least one endpoint')
     .describe('Addresses of the same service. All have the same scheme and base path.'),
   http2: z.boolean().default(false).describe('Speak HTTP/2 to the endpoints. Default: false.'),
-  health: health.optional().describe('Active health checks by Envoy. Default: none.'),
+  health: healthSection.optional(),
   credentials: z
     .union([credential, z.array(credential)])
     .transform((value) => (Array.isArray(value) ? value : [value]))
@@ -68,7 +55,7 @@ const backend = z.strictObject({
   allow_link_local: z
     .boolean()
     .default(false)
-    .describe('Allow an endpoint in a link-local network or at a metadata service. Default: false.'),
+    .describe('Allow an endpoint, or an address for metrics, in a link-local network or at a metadata service. Default: false.'),
 });
 
 export const backendsSection = z.array(backend).min(1, 'needs at least one backend').describe('Where model servers are.');

@@ -25,6 +25,21 @@ export interface RoutingWord {
   readonly running: readonly (readonly [incarnation: string, running: number])[];
   /** Breakers that it opened by what it saw itself; `since` tells one opening from the next. */
   readonly open: readonly (readonly [incarnation: string, kind: string, state: 'soft' | 'hard', since: number])[];
+  /** What probes found, by the one that runs them for all: everything that counts now. */
+  readonly probes?: ProbeWord;
+}
+
+/** `turn` tells one word from the next. `forMs`: how long a finding counts from now. */
+export interface ProbeWord {
+  readonly turn: number;
+  readonly found: readonly (readonly [
+    incarnation: string,
+    source: string,
+    factor: number,
+    reason: string,
+    detail: string,
+    forMs: number,
+  ])[];
 }
 
 /** What one worker says of itself. Holds names of the configuration and figures, and nothing of tenants. */

@@ -1,6 +1,7 @@
 import type { Arrived, RequestContext } from '../context.ts';
 import type { Ending } from '../ending.ts';
 import type { Json } from '../json.ts';
+import type { LedgerEvent } from '../ledger-event.ts';
 
 /** Structured log lines. Fields never hold secrets or prompts: the adapter redacts by key as a second fence. */
 export interface Log {
@@ -27,4 +28,6 @@ export interface Metrics {
   breaker(deployment: string, kind: string, state: 0 | 1 | 2 | 3): void;
   /** A deployment was passed over in a decision. */
   leftOut(deployment: string, reason: string): void;
+  /** Something was paid that belongs to no request. */
+  spent(event: LedgerEvent): void;
 }

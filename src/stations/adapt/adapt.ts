@@ -2,10 +2,10 @@ import type { RequestContext } from '../../core/context.ts';
 import type { BackendDialect, EncodeContext, ResponseDecoder } from '../../core/dialect.ts';
 import { GatewayError } from '../../core/error.ts';
 import type { AttemptRequest, Watch } from '../../core/exchange.ts';
-import { headerValue } from '../../core/header-value.ts';
 import type { HeaderPair, RequestHead, ResponseHead } from '../../core/http.ts';
 import type { Backend } from '../../core/snapshot.ts';
 import type { Attempt, Station } from '../../core/station.ts';
+import { upstreamPairs } from '../../core/upstream-headers.ts';
 import { headersToRemove } from './attempt-headers.ts';
 
 export interface AdaptOptions {
@@ -110,7 +110,7 @@ const lastHeads = new WeakMap<Backend, Head>();
 function upstreamHeaders(backend: Backend, path: string, own: readonly HeaderPair[]): readonly HeaderPair[] {
   const last = lastHeads.get(backend);
   if (last !== undefined && last.path === path && samePairs(last.own, own)) return last.set;
-  const set = makeHeaders(backend, path, own);
+  const set = upstreamPairs(backend, path, own);
   lastHeads.set(backend, { path, own, set });
   return set;
 }
@@ -123,25 +123,4 @@ function samePairs(left: readonly HeaderPair[], right: readonly HeaderPair[]): b
       return pair?.[0] === name && pair[1] === value;
     })
   );
-}
-
-function makeHeaders(backend: Backend, path: string, own: readonly HeaderPair[]): readonly HeaderPair[] {
-  const [endpoint] = backend.endpoints;
-  const authority = endpoint === undefined ? backend.name : hostAndPort(endpoint.host, endpoint.port, backend.tls);
-  const merged = new Map<string, string>([
-    [':method', 'POST'],
-    [':path', `${backend.basePath}${path}`],
-    [':authority', authority],
-    ['content-type', 'application/json'],
-    ['accept-encoding', 'identity'],
-    ...own,
-    ...backend.headers,
-    ...backend.credentials,
-  ]);
-  return [...merged].map(([name, value]) => [name, headerValue(value)] as const);
-}
-
-function hostAndPort(host: string, port: number, tls: boolean): string {
-  const name = host.includes(':') ? `[${host}]` : host;
-  return port === (tls ? 443 : 80) ? name : `${name}:${port}`;
 }

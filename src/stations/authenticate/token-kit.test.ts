@@ -176,6 +176,7 @@ export function countingMetrics(): Metrics & { readonly anomalies: string[] } {
     queue: noop,
     breaker: noop,
     leftOut: noop,
+    spent: noop,
   };
 }
 

@@ -7,7 +7,7 @@ import type { Snapshot } from '../../core/snapshot.ts';
 import type { RouteScore } from '../../core/score-policy.ts';
 import { createEngine } from '../../routing/engine.ts';
 import { type Ask, bench, candidate, config, context, deployment, model, route } from './route-kit.test.ts';
-import { targetOf } from './targets.ts';
+import { incarnationOf, targetOf } from './targets.ts';
 
 const SCORE: RouteScore = {
   weights: { cost: 1, latency: 0, quality: 1 },
@@ -182,7 +182,12 @@ test('a sick deployment loses of its share', () => {
   const made = bench({ engine });
   for (const { id } of deployments)
     engine.board.of(targetOf(deployments.find((each) => each.id === id) ?? deployments[0]!, 1, '', 0));
-  engine.board.of(targetOf(deployments[0]!, 1, '', 0)).external = 0.1;
+  engine.findings.set(incarnationOf(deployments[0]!), 'metrics', {
+    factor: 0.1,
+    reason: 'queue_long',
+    detail: '',
+    until: 1e9,
+  });
   let sick = 0;
   for (let each = 0; each < 500; each += 1) {
     const ctx = { ...context(snapshot, { model: 'm' }), id: `r${each}`, deadline: 1e9, time: 0 } as ReturnType<

@@ -1,5 +1,6 @@
 import type { Candidate, CandidateReason, Decision, FallbackReason, Judged, LeftOut } from '../../core/decision.ts';
 import { GatewayError } from '../../core/error.ts';
+import { isOutReason } from '../../core/finding.ts';
 import { LEAST_LOADED, type ScorePolicy } from '../../core/score-policy.ts';
 import type { Choice, Plan, Question } from '../../routing/decide.ts';
 import type { Engine } from '../../routing/engine.ts';
@@ -29,6 +30,9 @@ interface Judgement {
   readonly targets: readonly Target[];
 }
 
+/** Probes find within such a time that a backend is well again. */
+const PROBE_PATIENCE_MS = 10_000;
+
 const GIVEN: ScorePolicy = {
   weights: { cost: 0, latency: 0, quality: 0 },
   load: 0,
@@ -38,8 +42,8 @@ const GIVEN: ScorePolicy = {
 };
 
 /**
- * Puts candidates in order by what is known of them now. Throws `circuit_breaker_open` or `upstream_rate_limited` when nobody
- * may be asked. @param now - Monotonic milliseconds.
+ * Puts candidates in order by what is known of them now. Throws `circuit_breaker_open`, `no_candidate` or
+ * `upstream_rate_limited` when nobody may be asked. @param now - Monotonic milliseconds.
  */
 export function orderGroups(
   {
@@ -133,6 +137,12 @@ function refusal(ctx: RouteContext, judgements: readonly Judgement[], now: numbe
   if (rests.length > 0)
     return new GatewayError('upstream_rate_limited', 'Every backend of the model asks to be left alone for a while.', {
       retryAfterMs: Math.max(1000, Math.min(...rests)),
+    });
+  const [first] = out;
+  if (first !== undefined && out.every(({ why }) => isOutReason(why)))
+    return new GatewayError('no_candidate', 'No backend of the model is fit to serve now. Please try again later.', {
+      retryAfterMs: PROBE_PATIENCE_MS,
+      headers: [['x-fallback-reason', first.why]],
     });
   const { policy, text } = ctx.config.breakers;
   return new GatewayError(

@@ -13,6 +13,7 @@ import { load } from '../../src/app/load.ts';
 import { HeaderList, type HeaderPair } from '../../src/core/http.ts';
 import { NO_PROTECTION } from '../../src/core/ports/budget-state.ts';
 import { createEngine } from '../../src/routing/engine.ts';
+import { NO_SURGE } from '../../src/core/ports/surge.ts';
 import { createLiveFigures } from '../../src/control/live/live-figures.ts';
 import { systemClock } from '../../src/core/ports/clock.ts';
 import { NO_DIRECTORY } from '../../src/core/ports/directory-view.ts';
@@ -41,6 +42,7 @@ const gateway = createGateway({
   metrics: createMetrics({ labelValues: snapshot.telemetry.labelValues }),
   figures: createLiveFigures({ clock: systemClock }),
   engine: createEngine(),
+  surge: NO_SURGE,
   clock: systemClock,
   mayWatchBody: () => false,
   audit: silentAudit,

@@ -3,24 +3,33 @@ import type { RequestContext } from '../core/context.ts';
 import { GatewayError } from '../core/error.ts';
 import { HeaderList, type HeaderPair } from '../core/http.ts';
 import type { Clock } from '../core/ports/clock.ts';
+import type { SurgeView } from '../core/ports/surge.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import { Trail } from '../core/trail.ts';
 import type { RouteContext } from '../stations/route/match-inputs.ts';
 import type { RouteStation } from '../stations/route/route.ts';
+import { surgeRules } from '../stations/schedule/surge-guard.ts';
 
 export interface ExplainRouteOptions {
   readonly station: Pick<RouteStation, 'preview'>;
   readonly config: () => Snapshot;
   readonly clock: Clock;
+  /** The load now: it may divert the request. */
+  readonly surge: Pick<SurgeView, 'level'>;
 }
 
 const PATHS = { chat: '/v1/chat/completions', completions: '/v1/completions', embeddings: '/v1/embeddings' } as const;
 
 /** What the route station would decide now on a request of that shape, or what it would be refused with. */
-export function createExplainRoute({ station, config, clock }: ExplainRouteOptions): (ask: ExplainAsk) => Explained {
+export function createExplainRoute({
+  station,
+  config,
+  clock,
+  surge,
+}: ExplainRouteOptions): (ask: ExplainAsk) => Explained {
   return (ask) => {
     try {
-      const { decision, words } = station.preview(contextOf(ask, config(), clock));
+      const { decision, words } = station.preview(contextOf(ask, config(), { clock, level: surge.level() }));
       return {
         route: decision.route.id,
         reason: decision.reason,
@@ -41,7 +50,11 @@ export function createExplainRoute({ station, config, clock }: ExplainRouteOptio
 const NOTHING = { route: null, reason: null, fallbackReason: null, plan: [], words: '', candidates: [] } as const;
 
 /** As much of a request as routing reads. Nothing is reserved for it. */
-function contextOf(ask: ExplainAsk, config: Snapshot, clock: Clock): RouteContext {
+function contextOf(
+  ask: ExplainAsk,
+  config: Snapshot,
+  { clock, level }: { readonly clock: Clock; readonly level: number },
+): RouteContext {
   const { tier, businessLine } = config.tenants.get(ask.tenant) ?? config.tenantDefaults;
   const headers: HeaderPair[] = ask.type === null ? [] : [['x-request-type', ask.type]];
   const messages = [{ role: 'user', content: '' }];
@@ -59,6 +72,7 @@ function contextOf(ask: ExplainAsk, config: Snapshot, clock: Clock): RouteContex
     promptTokens: ask.promptTokens,
   };
   const now = clock.now();
+  const rules = surgeRules(config, ask.tier ?? tier, level);
   const ctx: Omit<RouteContext, 'dialect' | 'operation'> = {
     id: '' as RouteContext['id'],
     shownId: '',
@@ -84,6 +98,10 @@ function contextOf(ask: ExplainAsk, config: Snapshot, clock: Clock): RouteContex
       claims: {},
     },
     request,
+    surge:
+      rules === undefined
+        ? undefined
+        : { level, divert: rules.divert, reduced: null, buffered: rules.bufferStreams && ask.stream },
     admission: { kind: 'unbooked', reason: 'a preview', mayHold: false },
   };
   // Routing reads neither: they are of requests that are answered and booked.

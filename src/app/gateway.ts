@@ -4,6 +4,7 @@ import type { Clock } from '../core/ports/clock.ts';
 import type { ProtectionView } from '../core/ports/budget-state.ts';
 import type { DirectoryView } from '../core/ports/directory-view.ts';
 import type { LiveFigures } from '../core/ports/live.ts';
+import type { SurgeView } from '../core/ports/surge.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import type { AttemptExchange, RequestExchangeFactory } from '../core/exchange.ts';
 import { parseRequestId } from '../core/ids.ts';
@@ -22,6 +23,7 @@ import { createEnhance } from '../stations/enhance/station.ts';
 import { createRoute } from '../stations/route/route.ts';
 import { rateLimitHeaders } from '../stations/schedule/rate-limit-headers.ts';
 import { createSchedule } from '../stations/schedule/station.ts';
+import { createSurgeGuard } from '../stations/schedule/surge-guard.ts';
 import { createWrap } from '../stations/wrap/wrap.ts';
 import type { KeyDirectory } from '../store/key-directory.ts';
 import type { Stores } from '../store/stores.ts';
@@ -43,6 +45,8 @@ export interface GatewayOptions {
   readonly figures: LiveFigures;
   /** What is known of who could serve, and who decides by it. */
   readonly engine: Engine;
+  /** The load of all workers. */
+  readonly surge: SurgeView;
   readonly clock: Clock;
   readonly mayWatchBody: () => boolean;
   readonly audit: OpenedAudit;
@@ -74,7 +78,7 @@ export interface Gateway {
 /** Joins the six stations, in the order in which a request meets them, to the stores and the telemetry. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, stores, dialects, worker, workers, log, metrics, clock, mayWatchBody, audit } = options;
-  const { keys, directory, protection, figures, engine, state } = options;
+  const { keys, directory, protection, figures, engine, surge, state } = options;
   const client = createOpenAiClient();
   const live = new LiveRequests();
   const authenticate = createAuthenticate({ log, metrics, clock, keys, directory });
@@ -94,6 +98,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const adapt = createAdapt({ dialects: dialects.backends });
   const { stations } = Pipeline.start()
     .via(authenticate)
+    .via(createSurgeGuard({ surge, metrics, routeOf: route.routeOf }))
     .via(schedule.station)
     .via(route)
     .via(enhance)
@@ -127,7 +132,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     live,
     identify: authenticate.identify,
-    explain: createExplainRoute({ station: route, config, clock }),
+    explain: createExplainRoute({ station: route, config, clock, surge }),
     async prefetch(next) {
       enhance.prepare(next);
       await authenticate.prefetch(next);

@@ -3,6 +3,7 @@ import { publishLive } from '../control/live/publish-live.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { RoutingWord } from '../core/ports/live.ts';
 import type { ProbeMetrics } from '../core/ports/probe-metrics.ts';
+import type { SurgeView } from '../core/ports/surge.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { BreakerState } from '../routing/breaker.ts';
@@ -14,6 +15,7 @@ import type { Dialects } from './dialects.ts';
 import { openProbes } from './open-probes.ts';
 import type { FoundAt } from './routing-view.ts';
 import { createTellFindings } from './tell-findings.ts';
+import { openSurge } from './open-surge.ts';
 
 export interface OpenRoutingOptions {
   readonly config: () => Snapshot;
@@ -25,7 +27,7 @@ export interface OpenRoutingOptions {
   /** Names this process among all of all times. */
   readonly holder: string;
   readonly log: Log;
-  readonly metrics: Pick<Metrics, 'anomaly' | 'breaker' | 'spent'>;
+  readonly metrics: Pick<Metrics, 'anomaly' | 'breaker' | 'spent' | 'surge'>;
   readonly probeFigures: ProbeMetrics;
   /** What probes speak with models. */
   readonly dialects: Pick<Dialects, 'backends'>;
@@ -38,6 +40,8 @@ export interface Routing {
   readonly engine: Engine;
   /** What probes say of deployments. */
   readonly found: FoundAt;
+  /** The load of all workers. */
+  readonly surge: SurgeView;
   /** Begins to tell all workers what runs here. `running`: requests under way. */
   readonly tell: (running: () => number) => void;
   readonly close: () => Promise<void>;
@@ -70,6 +74,7 @@ export function openRouting(options: OpenRoutingOptions): Routing {
   });
   const probes = openProbes({ ...options, findings: engine.findings });
   const peers = new Peers({ board: engine.board, breakers: engine.breakers, keepMs: KEEP_MS, probes: probes.speaks });
+  const surge = openSurge({ config, workers: config().server.workers, log, metrics, clock });
   let listening = false;
 
   const listen = async (): Promise<void> => {
@@ -87,6 +92,7 @@ export function openRouting(options: OpenRoutingOptions): Routing {
         word === undefined ? [] : [{ peer: `${from}/${index}`, word }],
       );
       peers.hear(heard, clock.now());
+      surge.hear(others);
     } catch {
       // While the store is away, each goes by what it sees itself. The store says so.
     } finally {
@@ -98,14 +104,16 @@ export function openRouting(options: OpenRoutingOptions): Routing {
   let told: ReturnType<typeof publishLive> | null = null;
   return {
     engine,
+    surge,
     found: (deployment) => engine.findings.of(incarnationOf(deployment), clock.now()),
     tell(running) {
       const routing = (): RoutingWord => peers.say(clock.now());
-      told = publishLive({ figures, store: stores.live, replica, worker, running, routing, clock });
+      told = publishLive({ figures, store: stores.live, replica, worker, running, routing, surge: surge.word, clock });
     },
     async close() {
       clearInterval(timer);
       await probes.close();
+      surge.close();
       await told?.close();
     },
   };

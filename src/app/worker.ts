@@ -113,6 +113,7 @@ async function assemble(
     metrics,
     figures,
     engine: routing.engine,
+    surge: routing.surge,
     clock: systemClock,
     mayWatchBody: bodyWatch(systemClock),
     audit,

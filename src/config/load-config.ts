@@ -10,6 +10,7 @@ import { checkBudgets } from './check/check-budgets.ts';
 import { checkLedger } from './check/check-ledger.ts';
 import { checkModels } from './check/check-models.ts';
 import { checkServer } from './check/check-server.ts';
+import { checkSurge } from './check/check-surge.ts';
 import type { ChatTemplates, CheckContext, CheckMatch, CheckOptions } from './check/finding.ts';
 import { compileSnapshot } from './compile/compile-snapshot.ts';
 import { readTerms } from './filter-terms.ts';
@@ -106,6 +107,7 @@ function check(
     checkTenants,
     checkBackends,
     checkModels,
+    checkSurge,
     checkBudgets,
     checkLedger,
     checkAudit,

@@ -6,6 +6,7 @@ import type { OperationId, RequestId } from './ids.ts';
 import type { LimitState } from './limit.ts';
 import type { Principal } from './principal.ts';
 import type { Snapshot } from './snapshot.ts';
+import type { Surged } from './surge.ts';
 import type { Trail } from './trail.ts';
 
 /** What is known when the head is here. Each later interface says what one station adds. */
@@ -45,6 +46,11 @@ export type Admission =
       /** May the store hold it all the same? */ readonly mayHold: boolean;
     };
 
+/** Under high load only. */
+export interface Sheltered {
+  readonly surge?: Surged | undefined;
+}
+
 export interface Scheduled {
   readonly admission: Admission;
 }
@@ -58,4 +64,4 @@ export interface Enhanced {
   readonly prompt: { readonly verdict: 'clean' | 'unchecked' };
 }
 
-export type RequestContext = Arrived & Authenticated & Received & Scheduled & Routed & Enhanced;
+export type RequestContext = Arrived & Authenticated & Received & Sheltered & Scheduled & Routed & Enhanced;

@@ -26,7 +26,7 @@ export interface Candidate {
 export type LeftOut = 'circuit_breaker_open' | 'cooling_down' | 'latency_budget' | OutReason;
 
 /** Why others than usual may serve, as `x-fallback-reason` tells it. */
-export type FallbackReason = 'budget_exhausted' | LeftOut;
+export type FallbackReason = 'budget_exhausted' | 'surge' | LeftOut;
 
 /** One candidate as it was judged, for traces and the audit. Figures are rounded to three digits. */
 export interface Judged {

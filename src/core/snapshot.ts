@@ -6,6 +6,7 @@ import type { LimitUnit, LimitWindow } from './limit.ts';
 import type { Price } from './money.ts';
 import type { Probes } from './probes.ts';
 import type { RouteScore } from './score-policy.ts';
+import type { SurgePolicy } from './surge.ts';
 
 /**
  * A checked configuration, frozen; one per generation, and one request sees one generation. Times are milliseconds,
@@ -33,6 +34,8 @@ export interface Snapshot {
   readonly timeouts: Timeouts;
   readonly retry: Retry;
   readonly breakers: BreakerRules;
+  /** What is done under high load; null = nothing. */
+  readonly surge: SurgePolicy | null;
   readonly filter: Filter;
   readonly responses: Responses;
   readonly ledger: Ledger;
@@ -276,6 +279,9 @@ export interface Route {
   readonly onStoreError: OnStoreError;
   readonly timeoutMs: number | null;
   readonly protect: Protect;
+  /** Under high load: may a light model serve, and may fewer choices be given than asked for? */
+  readonly divert: boolean;
+  readonly reduceN: boolean;
   /** Candidates by score; null: by the weights of the candidates. */
   readonly score: RouteScore | null;
 }

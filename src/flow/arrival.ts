@@ -8,6 +8,7 @@ import { newRequestId, type OperationId, operationOf, type RequestId } from '../
 import type { Clock } from '../core/ports/clock.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Snapshot } from '../core/snapshot.ts';
+import type { Surged } from '../core/surge.ts';
 import { Trail } from '../core/trail.ts';
 
 const FIT_ID = /^[\w.:+/=@-]{1,128}$/;
@@ -41,6 +42,7 @@ export class LiveContext implements Arrived {
   readonly #signalOf: () => AbortSignal;
   principal: Principal | undefined = undefined;
   request: ChatRequest | undefined = undefined;
+  surge: Surged | undefined = undefined;
   admission: Admission | undefined = undefined;
   decision: Decision | undefined = undefined;
   prompt: Enhanced['prompt'] | undefined = undefined;

@@ -6,6 +6,7 @@ import type { AttemptExchange, AttemptReply, AttemptRequest, Watch } from '../co
 import type { LocalResponse, RequestHead, ResponseHead } from '../core/http.ts';
 import { isPromise, type MaybePromise } from '../core/maybe-promise.ts';
 import type { Attempt } from '../core/station.ts';
+import { streamsUpstream } from '../core/upstream-request.ts';
 import type { Usage } from '../core/usage.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import type { FlowOptions } from './flow-options.ts';
@@ -71,7 +72,7 @@ export class AttemptFlow implements AttemptExchange {
     if (attempt === null || attempt.last || owner.over) return PASS;
     owner.closing.attempts.answered(head.status, retryAfterMs(head.headers));
     if (head.status >= 400) return this.#giveUp(`status ${head.status}`, null, null);
-    if (!owner.context.request.stream) return end || !isJson(head) ? this.#tryNext('not JSON', null) : PASS;
+    if (!streamsUpstream(owner.context)) return end || !isJson(head) ? this.#tryNext('not JSON', null) : PASS;
     if (end) return this.#tryNext('empty answer', null);
     this.#probe = adapt.decoder(owner.context, attempt, head);
     return { kind: 'hold' };

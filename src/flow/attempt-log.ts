@@ -5,6 +5,7 @@ import type { LiveFigures, LiveTry } from '../core/ports/live.ts';
 import type { TryOutcome, TryWatch, TryWork, WatchedTry } from '../core/ports/try-watch.ts';
 import type { Attempt } from '../core/station.ts';
 import type { AttemptRecord } from '../core/trail.ts';
+import { streamsUpstream } from '../core/upstream-request.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
 import { workOf } from '../stations/route/targets.ts';
 import { ledgerEvent } from '../stations/wrap/ledger-events.ts';
@@ -158,7 +159,9 @@ export class AttemptLog {
     const { live, watched, startedMs } = entry;
     entry.live = null;
     entry.watched = null;
-    const first = this.#ctx.request?.stream === true ? this.#firstTokenMs : null;
+    const { request } = this.#ctx;
+    const first =
+      request !== undefined && streamsUpstream({ request, surge: this.#ctx.surge }) ? this.#firstTokenMs : null;
     const firstTokenMs = first === null ? null : first - startedMs;
     live.end({ ...outcome, ms: this.#elapsed() - startedMs, firstTokenMs, tokens: usage.prompt + usage.completion });
     watched?.end(tryOutcome(outcome, entry, usage));

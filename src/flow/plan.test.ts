@@ -35,6 +35,8 @@ test('only a stream that can fail over, and that may be watched, is watched to i
     'head',
   );
   assert.equal(watchOf(whole, planOf(whole, 0), never), 'head');
+  const buffered = Object.assign(contextWith(2), { surge: { level: 1, divert: null, reduced: null, buffered: true } });
+  assert.equal(watchOf(buffered, planOf(buffered, 0), never), 'head', 'asked for whole');
 });
 
 test('Envoy reads the plan as one priority group a try', () => {

@@ -3,6 +3,7 @@ import type { Candidate } from '../core/decision.ts';
 import type { Watch } from '../core/exchange.ts';
 import type { HeaderPair } from '../core/http.ts';
 import type { Mutation } from '../core/mutation.ts';
+import { streamsUpstream } from '../core/upstream-request.ts';
 
 /** Statuses of an upstream that another backend may answer better, beside those that Envoy's route retries anyway. */
 const ELSEWHERE_STATUSES = '401,403,404,408';
@@ -22,7 +23,7 @@ export const WATCH_HEADER = 'x-tokenlat-watch';
 /** What a try must see so that another candidate can still take over: the first output of a stream, else the head. */
 export function watchOf(ctx: RequestContext, plan: Plan, mayWatchBody: () => boolean): Watch {
   if (plan.length < 2) return 'none';
-  return ctx.request.stream && mayWatchBody() ? 'body' : 'head';
+  return streamsUpstream(ctx) && mayWatchBody() ? 'body' : 'head';
 }
 
 /**

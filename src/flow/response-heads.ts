@@ -27,7 +27,19 @@ export function answerHeaders(ctx: GrowingContext, tried: Tried | null): readonl
     );
     const reason = ctx.decision?.fallbackReason ?? null;
     if (reason !== null) headers.push(['x-fallback-reason', reason]);
+    headers.push(...surgeHeaders(ctx));
   }
+  return headers;
+}
+
+/** Of answers that high load made another thing than was asked for. */
+function surgeHeaders({ surge, decision }: GrowingContext): readonly HeaderPair[] {
+  if (surge === undefined) return [];
+  const { level, reduced, buffered } = surge;
+  const headers: HeaderPair[] = [];
+  if (reduced !== null || buffered || decision?.fallbackReason === 'surge')
+    headers.push(['x-tokenlat-surge', String(level)]);
+  if (reduced !== null) headers.push(['x-resource-adapted', `n_reduced_from_${reduced.from}_to_${reduced.to}`]);
   return headers;
 }
 

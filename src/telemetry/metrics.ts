@@ -85,6 +85,9 @@ function instruments(registry: Registry) {
       'max',
     ),
     leftOut: counter('tokenlat_left_out_total', 'Deployments passed over in decisions', ['deployment', 'reason']),
+    surgeLevel: gauge('tokenlat_surge_level', 'Level of load; 0 as usual', [], 'max'),
+    fleetRate: gauge('tokenlat_fleet_requests_per_second', 'Requests to all workers of all replicas', [], 'max'),
+    surgeActions: counter('tokenlat_surge_actions_total', 'Requests handled otherwise under high load', ['action']),
   };
 }
 
@@ -199,6 +202,11 @@ export function createMetrics({ labelValues, registry = new Registry() }: Metric
     },
     breaker: (deployment, kind, state) =>
       series.breaker.set({ deployment: bound('deployment', deployment), kind }, state),
+    surge(level, rate) {
+      series.surgeLevel.set(level);
+      series.fleetRate.set(rate);
+    },
+    surgeAction: (action) => series.surgeActions([action], 1),
     leftOut: (deployment, reason) => series.leftOut([bound('deployment', deployment), reason], 1),
     spent: (event) => recordCost(series, bound, event),
   };

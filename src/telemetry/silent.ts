@@ -16,4 +16,6 @@ export const silentMetrics: Metrics = {
   breaker: nothing,
   leftOut: nothing,
   spent: nothing,
+  surge: nothing,
+  surgeAction: nothing,
 };

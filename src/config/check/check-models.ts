@@ -59,7 +59,7 @@ function checkDeployments(context: CheckContext, model: CheckContext['document']
 }
 
 /** Reports a name that is no model and gives the model it stands for. */
-function checkReference(context: CheckContext, name: string, path: Path): string | null {
+export function checkReference(context: CheckContext, name: string, path: Path): string | null {
   const { document, problem } = context;
   const target = resolveAlias(document.aliases, name);
   const known = document.models.map((model) => model.name);

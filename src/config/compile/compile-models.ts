@@ -51,6 +51,8 @@ export function compileRoutes(document: ConfigDocument): Route[] {
     onStoreError: route.on_store_error,
     timeoutMs: route.timeout ?? null,
     protect: route.protect,
+    divert: route.divert,
+    reduceN: route.reduce_n,
     score: compileScore(route),
   }));
   if (routes.some((route) => route.match === null && route.models.includes('*'))) return routes;
@@ -66,6 +68,8 @@ export function compileRoutes(document: ConfigDocument): Route[] {
       onStoreError,
       timeoutMs: null,
       protect: 'cheaper',
+      divert: false,
+      reduceN: false,
       score: null,
     },
   ];

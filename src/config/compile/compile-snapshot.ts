@@ -11,6 +11,7 @@ import { compileBreakers } from './compile-breakers.ts';
 import { compileBudgets } from './compile-budgets.ts';
 import { compileLedger } from './compile-ledger.ts';
 import { compileAliases, compileModels, compileRoutes } from './compile-models.ts';
+import { compileSurge } from './compile-surge.ts';
 import { compileTenant, compileTenants } from './compile-tenants.ts';
 
 const DEFAULT_MAX_REQUEST_MS = 900_000;
@@ -56,6 +57,7 @@ export function compileSnapshot(
     },
     retry: { retries: retry.retries, baseMs: retry.base, maxMs: retry.max, retryAfterCapMs: retry.retry_after_cap },
     breakers: compileBreakers(document),
+    surge: compileSurge(document),
     filter: compileFilter(document, terms),
     responses: { model: document.responses.model },
     ledger: compileLedger(document, files),

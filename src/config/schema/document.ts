@@ -19,6 +19,7 @@ import {
   timeoutsSection,
 } from './running.ts';
 import { serverSection } from './server.ts';
+import { surgeSection } from './surge.ts';
 import { tenantDefaultsSection, tenantsSection } from './tenant.ts';
 
 /** tokenlat.yaml. */
@@ -39,6 +40,7 @@ export const documentSchema = z
     timeouts: timeoutsSection.prefault({}),
     retry: retrySection.prefault({}),
     breakers: breakersSection.prefault({}),
+    surge: surgeSection.optional(),
     filter: filterSection.prefault({}),
     responses: responsesSection.prefault({}),
     ledger: ledgerSection.prefault({}),

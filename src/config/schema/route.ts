@@ -80,6 +80,8 @@ const route = z.strictObject({
     .enum(['cheaper', 'deny', 'none'])
     .default('cheaper')
     .describe('When the budget of a business line is used up: serve by cheaper candidates only, refuse, or go on. Default: cheaper.'),
+  divert: z.boolean().default(false).describe('Under high load a share of the tenants may be served by `surge`’s light model. Default: false.'),
+  reduce_n: z.boolean().default(false).describe('Under high load fewer choices may be given than asked for, rather than a refusal. Default: false.'),
   timeout: duration({ min: 100, max: 24 * 3_600_000 }).optional().describe('Default: timeouts.request.'),
 });
 

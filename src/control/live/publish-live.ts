@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/ports/clock.ts';
-import type { LiveStore, RoutingWord } from '../../core/ports/live.ts';
+import type { LiveStore, RoutingWord, SurgeWord } from '../../core/ports/live.ts';
 import type { CollectedFigures } from './live-figures.ts';
 
 export interface PublishLiveOptions {
@@ -12,6 +12,7 @@ export interface PublishLiveOptions {
   readonly running: () => number;
   /** What others need for their decisions. */
   readonly routing?: () => RoutingWord;
+  readonly surge?: () => SurgeWord;
   readonly clock: Pick<Clock, 'time'>;
   readonly everyMs?: number;
   /** A worker that was not heard of for this long is gone. */
@@ -26,6 +27,7 @@ export function publishLive({
   worker,
   running,
   routing,
+  surge,
   clock,
   everyMs = 1000,
   keepMs = 5000,
@@ -44,6 +46,7 @@ export function publishLive({
         running: running(),
         rows: figures.rows(),
         ...(routing === undefined ? {} : { routing: routing() }),
+        ...(surge === undefined ? {} : { surge: surge() }),
       };
       await store.publish(state, keepMs);
     } catch {

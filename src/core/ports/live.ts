@@ -42,6 +42,14 @@ export interface ProbeWord {
   ])[];
 }
 
+/** What a worker tells others of the load. */
+export interface SurgeWord {
+  /** Requests a second that come to it. */
+  readonly rate: number;
+  /** The level that it decided by what it knows; 0 = as usual. */
+  readonly level: number;
+}
+
 /** What one worker says of itself. Holds names of the configuration and figures, and nothing of tenants. */
 export interface WorkerLive {
   /** Names the server that it is a worker of. */
@@ -54,6 +62,7 @@ export interface WorkerLive {
   readonly running: number;
   readonly rows: readonly LiveRow[];
   readonly routing?: RoutingWord;
+  readonly surge?: SurgeWord;
 }
 
 /** What every worker of every replica said last. Throws `StoreUnavailable`. */

@@ -2,6 +2,7 @@ import type { Arrived, RequestContext } from '../context.ts';
 import type { Ending } from '../ending.ts';
 import type { Json } from '../json.ts';
 import type { LedgerEvent } from '../ledger-event.ts';
+import type { SurgeAction } from '../surge.ts';
 
 /** Structured log lines. Fields never hold secrets or prompts: the adapter redacts by key as a second fence. */
 export interface Log {
@@ -30,4 +31,8 @@ export interface Metrics {
   leftOut(deployment: string, reason: string): void;
   /** Something was paid that belongs to no request. */
   spent(event: LedgerEvent): void;
+  /** The load of all workers, as this one knows it: the level, and requests a second. */
+  surge(level: number, rate: number): void;
+  /** Something was done about a request because of high load. */
+  surgeAction(action: SurgeAction): void;
 }

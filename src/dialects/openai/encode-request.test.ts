@@ -52,6 +52,24 @@ test('path, types and coding', () => {
   ]);
 });
 
+test('a stream that is to be answered whole is asked for whole, without what belongs to streams', () => {
+  const whole = (body: string, path = '/v1/chat/completions'): string => {
+    const raw = Buffer.from(body);
+    const head = { method: 'POST', path, headers: new HeaderList([]) };
+    const request = client.parse(head, raw, { jsonDepth: 64, jsonKeys: 25_000 });
+    const encoded = backend.encode({ ...request, stream: false }, deployment({}, 'm'));
+    assert.deepEqual(encoded.headers[1], ['accept', 'application/json']);
+    return text(encoded);
+  };
+  assert.equal(
+    whole(`{"model":"m","stream" : true,"stream_options":{"include_usage":true},${MESSAGES}}`),
+    `{"model":"m","stream" : false,${MESSAGES}}`,
+  );
+  assert.equal(whole(`{"model":"m",${MESSAGES},"stream":true}`), `{"model":"m",${MESSAGES},"stream":false}`);
+  const embedding = '{"model":"m","input":"x","stream":true}';
+  assert.equal(whole(embedding, '/v1/embeddings'), embedding);
+});
+
 test('streams ask for usage, others do not (USE-01, USE-02)', () => {
   const same = deployment({}, 'm');
   assert.equal(text(encode(`{"model":"m",${MESSAGES}}`, same)), `{"model":"m",${MESSAGES}}`);

@@ -12,6 +12,7 @@ const PATHS: Readonly<Record<Endpoint, string>> = {
   embeddings: '/embeddings',
 };
 const DEFAULT_BASE = '/v1';
+const FALSE = Buffer.from('false');
 const TRUE = Buffer.from('true');
 const INCLUDE_USAGE = Buffer.from('{"include_usage":true}');
 
@@ -24,7 +25,7 @@ export function encodeRequest(request: ChatRequest, deployment: Deployment): Ups
   const edits: Edit[] = [];
   if (request.model !== upstreamModel)
     edits.push(setMember(request, 'model', Buffer.from(JSON.stringify(upstreamModel))));
-  if (request.stream && request.endpoint !== 'embeddings') edits.push(...usageEdits(request));
+  if (request.endpoint !== 'embeddings') edits.push(...(request.stream ? usageEdits(request) : wholeEdits(request)));
   edits.push(...vllmEdits(request, backend));
   return {
     path: `${backend.basePath === '' ? DEFAULT_BASE : ''}${PATHS[request.endpoint]}`,
@@ -51,6 +52,16 @@ function usageEdits(request: ChatRequest): Edit[] {
       ? { kind: 'insert', object: { start: 0, end: inner.length }, key: 'include_usage', json: TRUE }
       : { kind: 'replace', span: flag, json: TRUE };
   return [{ kind: 'replace', span, json: applyEdits(inner, [edit]) }];
+}
+
+/** A client that wants a stream gets one made of a whole answer, when that is all that we ask for. */
+function wholeEdits(request: ChatRequest): Edit[] {
+  if (request.json['stream'] !== true) return [];
+  const options = request.spans.get('stream_options');
+  return [
+    setMember(request, 'stream', FALSE),
+    ...(options === undefined ? [] : [{ kind: 'remove' as const, span: options }]),
+  ];
 }
 
 function setMember(request: ChatRequest, key: string, json: Buffer): Edit {

@@ -104,6 +104,16 @@ test("a try says where it goes, in the backend's words", () => {
   assert.deepEqual(metadata, { 'tokenlat.attempt': { content_length: String(body.length) } });
 });
 
+test('under high load a stream is asked for and read as a whole answer', () => {
+  const ctx = { ...contextOf([]), surge: { level: 3, divert: null, reduced: null, buffered: true } };
+  const attempt = attemptAt(backendOf());
+  const { mutation } = adapt.request(ctx, attempt, headOf(), 'head');
+  assert.equal(new Map(mutation.set).get('accept'), 'application/json');
+  adapt.decoder(ctx, attempt, { status: 200, headers: new HeaderList([]) });
+  assert.equal(decoded.at(-1)?.request.stream, false);
+  assert.equal(ctx.request.stream, true, "the client's wish stays");
+});
+
 test('the authority has a port where it is not the usual one, and brackets where it must', () => {
   const cases: readonly (readonly [string, number, boolean, string])[] = [
     ['h', 443, true, 'h'],

@@ -6,6 +6,7 @@ import type { HeaderPair, RequestHead, ResponseHead } from '../../core/http.ts';
 import type { Backend } from '../../core/snapshot.ts';
 import type { Attempt, Station } from '../../core/station.ts';
 import { upstreamPairs } from '../../core/upstream-headers.ts';
+import { upstreamRequest } from '../../core/upstream-request.ts';
 import { headersToRemove } from './attempt-headers.ts';
 
 export interface AdaptOptions {
@@ -47,7 +48,7 @@ export function createAdapt({ dialects }: AdaptOptions): Adapt {
     },
     request(ctx, attempt, head, watch) {
       const { deployment } = attempt.candidate;
-      const upstream = dialectOf(deployment.backend).encode(ctx.request, deployment);
+      const upstream = dialectOf(deployment.backend).encode(upstreamRequest(ctx), deployment);
       const set = upstreamHeaders(deployment.backend, upstream.path, upstream.headers);
       return {
         kind: 'replace',
@@ -65,7 +66,7 @@ export function createAdapt({ dialects }: AdaptOptions): Adapt {
       const { deployment } = attempt.candidate;
       const { id, created, model } = identityOf(ctx, attempt);
       return dialectOf(deployment.backend).decoder(head, {
-        request: ctx.request,
+        request: upstreamRequest(ctx),
         deployment,
         modelShown: model,
         answerId: id,

@@ -16,6 +16,7 @@ const CLIENT_ONLY: ReadonlySet<string> = new Set([
   'x-request-timeout-ms',
   'x-session-id',
   'x-canary-percentage',
+  'x-accept-adapted',
   // Set by one dialect: the try before this one may have been of it.
   'anthropic-version',
 ]);

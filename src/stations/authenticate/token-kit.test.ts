@@ -177,6 +177,8 @@ export function countingMetrics(): Metrics & { readonly anomalies: string[] } {
     breaker: noop,
     leftOut: noop,
     spent: noop,
+    surge: noop,
+    surgeAction: noop,
   };
 }
 

@@ -1,29 +1,32 @@
 import { CREDENTIAL_HEADERS } from '../../core/credential-headers.ts';
-import type { Arrived, Authenticated, Received, Scheduled } from '../../core/context.ts';
+import type { Arrived, Authenticated, Received, Scheduled, Sheltered } from '../../core/context.ts';
 import type { HeaderList } from '../../core/http.ts';
 import { isObject, type Json, memberOf } from '../../core/json.ts';
 import { REQUEST_FIELDS, TENANT_FIELDS } from './match-fields.ts';
 import type { RequestField, TenantField } from './match-fields.ts';
 import type { MatchVariables, References } from './compile-match.ts';
 
+/** What rules look at. Before anything is reserved, nobody knows what is left. */
+export type RuleContext = Arrived & Authenticated & Received & Partial<Scheduled>;
+
 /** What routing looks at. */
-export type RouteContext = Arrived & Authenticated & Received & Scheduled;
+export type RouteContext = RuleContext & Sheltered & Scheduled;
 
 /** Content parts of chat and of responses that hold an image. */
 const IMAGE_PARTS: ReadonlySet<unknown> = new Set(['image_url', 'input_image', 'image']);
 
-type Fields<Name extends string> = Readonly<Record<Name, (ctx: RouteContext) => string | boolean | bigint>>;
+type Fields<Name extends string> = Readonly<Record<Name, (ctx: RuleContext) => string | boolean | bigint>>;
 
-function listOf(ctx: RouteContext, name: string): readonly Json[] {
+function listOf(ctx: RuleContext, name: string): readonly Json[] {
   const value = memberOf(ctx.request.json, name);
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
-function header(ctx: RouteContext, name: string): string {
+function header(ctx: RuleContext, name: string): string {
   return ctx.head.headers.get(name) ?? '';
 }
 
-function hasImages(ctx: RouteContext): boolean {
+function hasImages(ctx: RuleContext): boolean {
   const contents = listOf(ctx, 'messages').flatMap((message) =>
     isObject(message) ? memberOf(message, 'content') : [],
   );
@@ -31,15 +34,15 @@ function hasImages(ctx: RouteContext): boolean {
 }
 
 /** All text of the last message; of other endpoints the last text. */
-function lastMessage(ctx: RouteContext): string {
+function lastMessage(ctx: RuleContext): string {
   const { texts } = ctx.request;
   const last = `messages[${listOf(ctx, 'messages').length - 1}].`;
   const parts = texts.filter((part) => part.param.startsWith(last));
   return parts.length > 0 ? parts.map((part) => part.text).join('\n') : (texts.at(-1)?.text ?? '');
 }
 
-function remainingToday(ctx: RouteContext): bigint {
-  if (ctx.admission.kind !== 'held') return -1n;
+function remainingToday(ctx: RuleContext): bigint {
+  if (ctx.admission?.kind !== 'held') return -1n;
   const daily = ctx.admission.limits.filter(
     ({ line }) => line.unit === 'tokens' && line.window.kind === 'calendar' && line.window.unit === 'day',
   );
@@ -88,7 +91,7 @@ function namesOf<Name extends string>(
 function pick<Name extends string>(
   names: readonly Name[],
   fields: Fields<Name>,
-  ctx: RouteContext,
+  ctx: RuleContext,
 ): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
   for (const name of names) picked[name] = fields[name](ctx);
@@ -118,7 +121,7 @@ function pickClaims(
 }
 
 /** The values that rules with these references read: those and no others, so that they may serve as the key of a cache. */
-export function inputReader(references: References): (ctx: RouteContext) => MatchVariables {
+export function inputReader(references: References): (ctx: RuleContext) => MatchVariables {
   const ofRequest = namesOf<RequestField>(REQUEST_FIELDS, references.request);
   const ofTenant = namesOf<TenantField>(TENANT_FIELDS, references.tenant);
   return (ctx) => ({

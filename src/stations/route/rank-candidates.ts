@@ -12,6 +12,8 @@ export interface RankOptions {
   readonly asked: Asked;
   /** 0..1 of the requests go to canaries; null: by their weights. */
   readonly canaryShare: number | null;
+  /** A light model that serves before all others. */
+  readonly diverted: string | null;
   readonly supports: Supports;
   readonly random: () => number;
   /** 0..1: a sick deployment gets less of its share. */
@@ -103,15 +105,16 @@ function byScore(policy: ScorePolicy, options: RankOptions): readonly Group[] {
 }
 
 /**
- * Everyone who may serve by a route, in groups, each deployment once: the drawn candidates (or the model asked for), then
+ * Everyone who may serve by a route, in groups, each deployment once: the light model, the drawn candidates (or the model asked for), then
  * the route's fallback, then that of the model asked for.
  */
 export function rankCandidates(options: RankOptions): readonly Group[] {
-  const { config, route, asked } = options;
+  const { config, route, asked, diverted } = options;
+  const light = diverted === null ? [] : [expand(config.models.get(diverted), 'fallback', options)];
   const own = route.candidates.length === 0 ? (namedModel(config, asked)?.fallback ?? []) : [];
   const fallback = [...route.fallback, ...own].map((name) => expand(config.models.get(name), 'fallback', options));
   const seen = new Set<string>();
-  return [...main(options), ...fallback]
+  return [...light, ...main(options), ...fallback]
     .map(({ policy, candidates }) => ({
       policy,
       candidates: candidates.filter(({ deployment }) => {

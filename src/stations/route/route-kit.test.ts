@@ -74,6 +74,8 @@ export function route(id: string, changes: Partial<Route> = {}): Route {
     onStoreError: 'deny',
     timeoutMs: null,
     protect: 'cheaper',
+    divert: false,
+    reduceN: false,
     score: null,
     ...changes,
   };
@@ -96,6 +98,7 @@ export function config(models: readonly Model[], routes: readonly Route[], chang
       whenAllOpen: 'serve',
       text: null,
     },
+    surge: null,
     ...changes,
   };
   return made as Snapshot;

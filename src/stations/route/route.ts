@@ -12,12 +12,13 @@ import { underProtection, withinTier } from './cost-rules.ts';
 import { readCanaryShare } from './canary-share.ts';
 import { namedModel } from './eligible.ts';
 import type { Asked, Supports } from './eligible.ts';
-import type { RouteContext } from './match-inputs.ts';
+import type { RouteContext, RuleContext } from './match-inputs.ts';
 import { type Group, type Ordered, orderGroups } from './order-groups.ts';
 import { rankCandidates } from './rank-candidates.ts';
 import { RoutingTable } from './routing-table.ts';
 import type { Taken } from './routing-table.ts';
 import { ScoreRules } from './score-rules.ts';
+import { divertedTo } from './surge-divert.ts';
 import { incarnationOf, targetOf, workOf } from './targets.ts';
 
 export interface RouteOptions {
@@ -40,6 +41,8 @@ export interface RouteOptions {
 
 /** The station, and what it would decide now: a preview counts nowhere. Throws what a request would be refused with. */
 export interface RouteStation extends Station<RouteContext, Routed> {
+  /** The route that it would take; before anything is reserved, rules that read what is left see -1. Throws likewise. */
+  readonly routeOf: (ctx: RuleContext) => Route;
   readonly preview: (ctx: RouteContext) => { readonly decision: Decision; readonly words: string };
 }
 
@@ -74,21 +77,8 @@ export function createRoute({
   protection = NO_PROTECTION,
   engine = createEngine({ random }),
 }: RouteOptions): RouteStation {
-  const tables = new WeakMap<Snapshot, RoutingTable>();
-
-  const scoreRules = new WeakMap<Snapshot, ScoreRules>();
-
-  function rulesOf(config: Snapshot): ScoreRules {
-    const rules = scoreRules.get(config) ?? new ScoreRules({ config, metrics, log });
-    scoreRules.set(config, rules);
-    return rules;
-  }
-
-  function tableOf(config: Snapshot): RoutingTable {
-    const table = tables.get(config) ?? new RoutingTable({ config, supports, clock, log, metrics, cache });
-    tables.set(config, table);
-    return table;
-  }
+  const rulesOf = eachConfig((config) => new ScoreRules({ config, metrics, log }));
+  const tableOf = eachConfig((config) => new RoutingTable({ config, supports, clock, log, metrics, cache }));
 
   function decideOn(ctx: RouteContext, now: number, isPreview = false): Decided {
     const { config } = ctx;
@@ -96,11 +86,13 @@ export function createRoute({
     const taken = tableOf(config).take(ctx, asked);
     const { route, reason } = wayOf(config, asked, taken);
     const { share, note } = readCanaryShare(ctx);
+    const diverted = divertedTo(ctx, route, asked);
     const groups = rankCandidates({
       config,
       route,
       asked,
       canaryShare: share,
+      diverted,
       supports,
       random,
       healthOf: (deployment) => engine.board.healthOf(incarnationOf(deployment), now),
@@ -113,7 +105,8 @@ export function createRoute({
     const { candidates: usual, insteadOf, leftOut, judged } = ordered;
     const saving = underProtection({ ctx, route, usual, protection, now: clock.time() });
     const { candidates } = saving;
-    const fallbackReason = saving.fallbackReason ?? insteadOf;
+    const isDiverted = diverted !== null && candidates[0].deployment.model === diverted;
+    const fallbackReason = saving.fallbackReason ?? (isDiverted ? 'surge' : insteadOf);
     const words = [
       `${candidates.length} candidates, first ${candidates[0].deployment.id} (${candidates[0].reason})`,
       taken.cached ? 'rules remembered' : null,
@@ -122,6 +115,7 @@ export function createRoute({
       affordable.note,
       insteadOf === null ? null : `another one than usual: ${insteadOf}`,
       saving.note,
+      diverted === null ? null : `high load: tenant goes to ${diverted}${isDiverted ? '' : ', which cannot serve'}`,
     ];
     return {
       decision: { route, reason, candidates, cached: taken.cached, fallbackReason, judged },
@@ -136,16 +130,31 @@ export function createRoute({
       const now = clock.now();
       const { decision, leftOut, words } = decideOn(ctx, now);
       for (const { deployment, why } of leftOut) metrics.leftOut(deployment, why);
+      if (decision.fallbackReason === 'surge') metrics.surgeAction('diverted');
       const [{ deployment: first }] = decision.candidates;
       const work = { ...workOf(ctx), outputTokens: 0 };
       engine.tries.decided(ctx.id, targetOf(first, 1, '', ctx.time), work, now, ctx.deadline);
       return { note: { decision: decision.route.id, reason: words }, adds: { decision } };
+    },
+    routeOf: (ctx) => {
+      const asked = askedOf(ctx);
+      return wayOf(ctx.config, asked, tableOf(ctx.config).take(ctx, asked)).route;
     },
     finish: ({ id }) => engine.tries.drop(id, clock.now()),
     preview: (ctx) => {
       const { decision, words } = decideOn(ctx, clock.now(), true);
       return { decision, words };
     },
+  };
+}
+
+/** What belongs to one configuration, made at its first request; it goes when the configuration goes. */
+function eachConfig<T>(make: (config: Snapshot) => T): (config: Snapshot) => T {
+  const made = new WeakMap<Snapshot, { readonly value: T }>();
+  return (config) => {
+    const known = made.get(config) ?? { value: make(config) };
+    made.set(config, known);
+    return known.value;
   };
 }
 
@@ -158,7 +167,7 @@ function keep(groups: readonly Group[], fit: ReadonlySet<Candidate>): readonly G
     .filter(({ candidates }) => candidates.length > 0);
 }
 
-function askedOf({ config, request, principal }: RouteContext): Asked {
+function askedOf({ config, request, principal }: RuleContext): Asked {
   const name = request.model;
   const target = config.aliases.get(name) ?? name;
   return { name, target, endpoint: request.endpoint, canary: principal.scopes.has('canary') };
@@ -187,6 +196,8 @@ function routeToModel(config: Snapshot, { name }: Model, base: Route | null): Ro
     onStoreError,
     timeoutMs: null,
     protect: 'cheaper' as const,
+    divert: false,
+    reduceN: false,
     score: null,
   };
   return { ...rules, id: `model:${name}`, models: [name] };

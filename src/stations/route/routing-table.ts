@@ -8,7 +8,7 @@ import type { Asked, RoutingConfig, Supports } from './eligible.ts';
 import { compileMatch } from './compile-match.ts';
 import type { Match, MatchVariables, Variable } from './compile-match.ts';
 import { inputReader } from './match-inputs.ts';
-import type { RouteContext } from './match-inputs.ts';
+import type { RuleContext } from './match-inputs.ts';
 import { unionOf } from './references.ts';
 
 export interface RoutingTableOptions {
@@ -63,7 +63,7 @@ function plain(_: string, value: unknown): unknown {
 export class RoutingTable {
   readonly #options: RoutingTableOptions;
   readonly #rules: readonly Rule[];
-  readonly #inputs: (ctx: RouteContext) => MatchVariables;
+  readonly #inputs: (ctx: RuleContext) => MatchVariables;
   readonly #cache: Lru<string, Entry>;
 
   constructor(options: RoutingTableOptions) {
@@ -78,7 +78,7 @@ export class RoutingTable {
     return this.#cache.size;
   }
 
-  take(ctx: RouteContext, asked: Asked): Taken {
+  take(ctx: RuleContext, asked: Asked): Taken {
     const variables = this.#inputs(ctx);
     const values = JSON.stringify([ctx.principal.tenant, asked, ...this.#named(variables)], plain);
     // The text itself begins with a bracket, which no digest does.

@@ -1,6 +1,7 @@
 import type { Deployment } from '../../core/snapshot.ts';
 import { priceAt, type Price } from '../../core/money.ts';
 import type { Ask, Target } from '../../routing/target.ts';
+import { streamsUpstream } from '../../core/upstream-request.ts';
 import type { RouteContext } from './match-inputs.ts';
 
 /** Output that is reckoned with where neither client nor model sets a bound. */
@@ -72,7 +73,9 @@ export function askOf(ctx: RouteContext, most: number | null, now: number): Ask 
 }
 
 /** The kind of work that a request is. */
-export function workOf({ request }: Pick<RouteContext, 'request'>): Pick<Ask, 'promptTokens' | 'kind' | 'stream'> {
-  const { endpoint, stream, promptTokens } = request;
+export function workOf(ctx: Pick<RouteContext, 'request' | 'surge'>): Pick<Ask, 'promptTokens' | 'kind' | 'stream'> {
+  const { endpoint, promptTokens } = ctx.request;
+  // What is asked for whole takes as long as a whole answer, whatever the client gets.
+  const stream = streamsUpstream(ctx);
   return { promptTokens, kind: stream ? `${endpoint}.stream` : endpoint, stream };
 }

@@ -23,6 +23,7 @@ export function traceOf(ctx: Partial<RequestContext> & Arrived, ending: Ending):
     route: ctx.decision?.route.id ?? null,
     route_reason: ctx.decision?.reason ?? null,
     fallback_reason: ctx.decision?.fallbackReason ?? null,
+    surge: shownSurge(ctx),
     candidates: (ctx.decision?.judged() ?? []).map(shownCandidate),
     model: booked?.model ?? null,
     backend: booked?.backend ?? null,
@@ -45,6 +46,18 @@ export function traceOf(ctx: Partial<RequestContext> & Arrived, ending: Ending):
     first_token_ms: ending.firstTokenMs,
     total_ms: Math.round(ending.totalMs * 1000) / 1000,
     config_generation: ctx.config.generation,
+  };
+}
+
+/** What high load made of the request; null where it came in a usual time. */
+function shownSurge({ surge, decision }: Partial<RequestContext>): Json {
+  if (surge === undefined) return null;
+  const { level, reduced, buffered } = surge;
+  return {
+    level,
+    n_reduced: reduced === null ? null : { ...reduced },
+    diverted: decision?.fallbackReason === 'surge',
+    buffered,
   };
 }
 

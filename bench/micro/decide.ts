@@ -15,6 +15,7 @@ const SCORED = {
   load: 0.2,
   spread: { kind: 'near', near: 0.02 },
 } as const;
+const WARM = { keys: Array.from({ length: 16 }, (_, at) => 2 ** 40 + at * 1_234_567), tokensAKey: 512 };
 const body = JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'word '.repeat(1600) }] });
 
 function targetOf(at: number): Target {
@@ -25,6 +26,7 @@ function targetOf(at: number): Target {
     domain: `d${at % 7}`,
     weight: 1,
     capacity: 32,
+    warmRoom: null,
     price: { prompt: 1e5 * (1 + (at % 5)), completion: 3e5, currency: 'USD' },
     quality: (at % 10) / 10,
     prior: { firstTokenMs: 200, tokenMs: 20, totalMs: null },
@@ -50,14 +52,19 @@ for (const count of [2, 20, 100, 1000]) {
   let now = 0;
   for (const [at, each] of targets.entries())
     for (let busy = 0; busy < at % 9; busy += 1) board.begin(each, ASK, now, 1e9);
-  for (const [name, policy] of [
-    ['least loaded', LEAST_LOADED],
-    ['scored', SCORED],
+  // Sixteen blocks of 512 tokens; every target has a part of them.
+  for (const [at, each] of targets.entries())
+    board.begin(each, { ...ASK, warm: { ...WARM, keys: WARM.keys.slice(0, at % 17) } }, now, 1e9);
+  for (const [name, policy, warmth] of [
+    ['least loaded', LEAST_LOADED, null],
+    ['scored', SCORED, null],
+    ['warm', LEAST_LOADED, { warm: () => WARM, home: () => 7 }],
+    ['warm, scored', SCORED, { warm: () => WARM, home: () => 7 }],
   ] as const) {
     const cost = micros(
       () => {
         now += 0.3;
-        decide({ ask: ASK, targets, rank: 'score', policy, tries: 3, lastResort: 'anybody', now }, judges);
+        decide({ ask: ASK, targets, rank: 'score', policy, warmth, tries: 3, lastResort: 'anybody', now }, judges);
       },
       Math.max(20, 20_000 / count),
     );

@@ -81,6 +81,8 @@ export interface ExplainAsk {
   readonly endpoint: Endpoint;
   /** `x-request-type`; null = the endpoint. */
   readonly type: string | null;
+  /** As in `x-session-id`. */
+  readonly session: string | null;
   readonly stream: boolean;
   readonly promptTokens: number;
   readonly maxTokens: number | null;

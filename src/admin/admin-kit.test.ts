@@ -84,6 +84,7 @@ export const EXPLAINED: Explained = {
       health: 1,
       running: 3,
       load: 0.25,
+      warm: 0.75,
       estimateMs: 800,
       estimateCost: 42,
       weight: 1,

@@ -56,7 +56,9 @@ function contextOf(
   { clock, level }: { readonly clock: Clock; readonly level: number },
 ): RouteContext {
   const { tier, businessLine } = config.tenants.get(ask.tenant) ?? config.tenantDefaults;
-  const headers: HeaderPair[] = ask.type === null ? [] : [['x-request-type', ask.type]];
+  const headers: HeaderPair[] = [];
+  if (ask.type !== null) headers.push(['x-request-type', ask.type]);
+  if (ask.session !== null) headers.push(['x-session-id', ask.session]);
   const messages = [{ role: 'user', content: '' }];
   const request: RequestContext['request'] = {
     endpoint: ask.endpoint,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TryOutcome, TryWork } from '../core/ports/try-watch.ts';
 import type { Deployment } from '../core/snapshot.ts';
+import { NOTHING_WARM } from '../core/warm.ts';
 import type { Began } from '../routing/board.ts';
 import { createEngine } from '../routing/engine.ts';
 import type { Outcome, Target } from '../routing/target.ts';
@@ -21,6 +22,7 @@ const WORK: TryWork = {
   request: 'r1',
   kind: 'chat.stream',
   stream: true,
+  warm: NOTHING_WARM,
   promptTokens: 5,
   outputTokens: 9,
   deadline: 30_000,

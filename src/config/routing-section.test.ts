@@ -54,6 +54,7 @@ test('without a word on it: breakers as published, no scores, by weight, nothing
   assert.equal(routes[0]?.score, null);
   const model = models.get('m');
   assert.equal(model?.balance, 'weight');
+  assert.equal(model?.affinity, 'none');
   assert.deepEqual(model?.deployments[0]?.profile, {
     p95Ms: null,
     firstTokenMs: null,
@@ -67,7 +68,8 @@ test('without a word on it: breakers as published, no scores, by weight, nothing
 
 test('every word arrives', () => {
   const profile = '{p95_ms: 900, first_token_ms: 80, token_ms: 12.5, quality: 0.7, quality_for: {code: 0.9}}';
-  const snapshot = made(`${BASE}models: [{name: m, balance: load, deployments: [{backend: b, profile: ${profile}}]}]
+  const snapshot =
+    made(`${BASE}models: [{name: m, balance: load, affinity: prefix, deployments: [{backend: b, profile: ${profile}}]}]
 breakers: {window: 20s, error_rate: 0.2, slow: {first_token: 3s}, minimum: 5, in_a_row: 4, probe_share: 0.1, probe_interval: 5s,
   hard: {window: 30s, error_rate: 0.6, errors: 7, open: 45s}, when_all_open: refuse, text: later}
 routes:
@@ -78,6 +80,7 @@ routes:
       rules: [{when: "true", multiply: 0.5}]}
 `);
   assert.equal(snapshot.models.get('m')?.balance, 'load');
+  assert.equal(snapshot.models.get('m')?.affinity, 'prefix');
   assert.deepEqual(snapshot.models.get('m')?.deployments[0]?.profile.qualityFor, new Map([['code', 0.9]]));
   assert.equal(snapshot.models.get('m')?.deployments[0]?.profile.tokenMs, 12.5);
   assert.deepEqual(snapshot.routes[0]?.score, {
@@ -105,6 +108,20 @@ routes:
 
 const scored = (score: string, weights = 'weights: {cost: 1}, ') =>
   `${BASE}${MODEL}routes:\n  - {name: r, candidates: [{model: m}], ${weights}score: ${score}}\n`;
+
+test('affinity needs a choice by load or score', () => {
+  const models = 'models: [{name: m, affinity: session, deployments: [{backend: b}]}]\naliases: {other: m}\n';
+  const routes = (weights: string) => `routes: [{name: r, candidates: [{model: other}]${weights}}]\n`;
+  const problem =
+    '4:30 models[0].affinity: has no effect without balance: load, or weights in a route that has the model among its candidates';
+  assert.deepEqual(problems(BASE + models), [problem]);
+  assert.deepEqual(problems(BASE + models + routes('')), [problem]);
+  assert.equal(made(BASE + models + routes(', weights: {cost: 1}')).models.get('m')?.affinity, 'session');
+  assert.match(
+    problems(`${BASE}models: [{name: m, balance: load, affinity: sticky, deployments: [{backend: b}]}]\n`)[0] ?? '',
+    /^4:45 models\[0\]\.affinity/,
+  );
+});
 
 test('what makes no sense is told with its place', () => {
   assert.deepEqual(problems(scored('{load: 1}', '')), [

@@ -3,13 +3,14 @@ import type { Deployment, Route } from './snapshot.ts';
 
 /**
  * Why a candidate stands where it does, as `x-route-reason` tells it. The list is closed: `explicit` it was asked for,
- * `weighted` and `canary` it was drawn, `best_score` and `least_loaded` it was the best, `probe` its breaker wanted a look,
+ * `weighted` and `canary` it was drawn, `warm` it has the session or the beginning of the prompt, `best_score` and `least_loaded` it was the best, `probe` its breaker wanted a look,
  * `last_resort` nobody was as he should be, `fallback` others failed or could not.
  */
 export type CandidateReason =
   | 'explicit'
   | 'weighted'
   | 'canary'
+  | 'warm'
   | 'best_score'
   | 'least_loaded'
   | 'probe'
@@ -42,6 +43,8 @@ export interface Judged {
   readonly health: number;
   readonly running: number;
   readonly load: number;
+  /** Part of the prompt's blocks, or 1 of a session, that it was sent before and may have yet, 0..1; null = that does not count. */
+  readonly warm: number | null;
   /** How long it would probably take, milliseconds; null = not known. */
   readonly estimateMs: number | null;
   /** What it would probably cost, micro-units. */

@@ -213,6 +213,8 @@ export interface Model {
   readonly name: string;
   readonly stage: Stage;
   readonly balance: 'weight' | 'load';
+  /** By what a request is recognised where it was served before; only where requests go by load or score. */
+  readonly affinity: 'none' | 'session' | 'prefix';
   /** Best first where weights are equal to 0; else shared by weight. Never empty. */
   readonly deployments: readonly Deployment[];
   /** Models to try when all deployments of this one failed. */

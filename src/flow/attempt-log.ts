@@ -8,6 +8,7 @@ import type { AttemptRecord } from '../core/trail.ts';
 import { streamsUpstream } from '../core/upstream-request.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
 import { workOf } from '../stations/route/targets.ts';
+import { warmthOf } from '../stations/route/warmth.ts';
 import { ledgerEvent } from '../stations/wrap/ledger-events.ts';
 import type { ClosingHow } from './closing-how.ts';
 import type { GrowingContext } from './walk.ts';
@@ -172,6 +173,7 @@ export class AttemptLog {
     const { profile } = candidate.deployment;
     return {
       ...workOf(ctx),
+      warm: warmthOf(ctx).warm(candidate.deployment.model),
       request: ctx.id,
       outputTokens: ctx.request.maxOutputTokens ?? profile.defaultMaxTokens,
       deadline: ctx.deadline,

@@ -11,6 +11,10 @@ export interface BoardOptions {
   readonly findings?: Findings;
 }
 
+/** Warm keys that are remembered for one target, and for all together: about 60 bytes each, so 16 MB at most. */
+const KEYS_A_TARGET = 4096;
+const KEYS_IN_ALL = 262_144;
+
 /** A try that was begun; its outcome goes to `end`. */
 export interface Began {
   readonly live: LiveTarget;
@@ -46,6 +50,7 @@ export class Board {
     const made = new LiveTarget(target, {
       paceOf: (kind) => this.#paceOf(target.group, kind),
       findings: this.findings,
+      mostKeys: () => Math.min(KEYS_A_TARGET, Math.floor(KEYS_IN_ALL / this.#live.size)),
     });
     this.#live.set(target.incarnation, made);
     return made;

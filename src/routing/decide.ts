@@ -1,11 +1,13 @@
 import { isOutReason, OUT_REASONS } from '../core/finding.ts';
 import type { ScorePolicy } from '../core/score-policy.ts';
+import { type Affinity, chooseWarm, isDearer, type WarmChoice } from './affinity.ts';
 import type { Board } from './board.ts';
 import type { Breakers, Gate } from './breakers.ts';
 import type { LiveTarget } from './live-target.ts';
 import { keepApart, order, type Random } from './order.ts';
 import { type Adjust, look, type Looked, score, type Scored } from './score.ts';
 import type { Ask, Target } from './target.ts';
+import type { Warmth } from './warm-keys.ts';
 
 /** Why a target that could have served is left out. The list is closed: headers, audit and metrics use it. */
 export const EXCLUSIONS = ['circuit_breaker_open', 'cooling_down', 'latency_budget', ...OUT_REASONS] as const;
@@ -13,6 +15,7 @@ export type Exclusion = (typeof EXCLUSIONS)[number];
 
 /** Why a target stands first. Closed, too. */
 export const CHOICES = [
+  'warm',
   'best_score',
   'least_loaded',
   'as_given',
@@ -40,6 +43,8 @@ export interface Plan {
   readonly choice: Choice | null;
   /** Why another one than usual stands first; null = it is as usual. */
   readonly insteadOf: Exclusion | null;
+  /** What being warm did; null = it does not count. */
+  readonly affinity: Affinity | null;
 }
 
 export interface Question {
@@ -50,6 +55,8 @@ export interface Question {
   readonly rank: 'score' | 'given';
   readonly policy: ScorePolicy;
   readonly adjust?: Adjust | null;
+  /** What to look for where it may be warm; only where `rank` is `score`. */
+  readonly warmth?: Warmth | null;
   /** How many tries there may be: so many entries lie in different failure domains, where there are enough. */
   readonly tries: number;
   /**
@@ -72,7 +79,10 @@ export interface Judges {
 interface Sorted {
   readonly open: readonly Looked[];
   readonly out: readonly { readonly looked: Looked; readonly why: Exclusion; readonly gate: Gate }[];
+  /** Whom a breaker wants looked at. */
   readonly probe: LiveTarget | null;
+  /** Who is slow and should be asked again. */
+  readonly slow: LiveTarget | null;
 }
 
 /**
@@ -82,34 +92,56 @@ interface Sorted {
  */
 export function decide(question: Question, judges: Judges): Plan {
   const { rank, policy, adjust = null, tries } = question;
-  const { open, out, probe: due } = sort(question, judges);
+  const { open, out, probe: due, slow } = sort(question, judges);
   const ranked = (from: readonly Scored[]): readonly Scored[] =>
     rank === 'given' ? from : order(from, policy.spread, judges.random);
   const scored = score(open, policy, adjust);
-  const probe = due ?? unseen(scored, question);
   const free = rank === 'given' ? scored : ranked(scored.filter((one) => !isFull(one)));
   const full = rank === 'given' ? [] : ranked(scored.filter(isFull));
   const excluded = excludedOf(out, open, question);
   const spare = excluded.filter((_, at) => out[at]?.why === 'circuit_breaker_open' && out[at]?.gate === 'spare');
-  const usual = probeFirst([...free, ...full], probe);
+  const warm = warmOf({ free, scored, excluded }, question, judges.random);
+  const look = scored.find(({ live }) => live === (slow ?? unseen(scored, question)));
+  // Who finds nothing there, and has it elsewhere, is not sent to look.
+  const probe = due ?? (look === undefined || isDearer(look, warm) ? null : look.live);
+  const usual = putFirst(putFirst([...free, ...full], warm.first), scored.find(({ live }) => live === probe) ?? null);
   if (usual.length === 0) return lastResort(question, excluded, spare);
   const standIns = ranked(spare.map((each) => each.scored)).slice(0, Math.max(0, tries - usual.length));
   const ordered = [...(rank === 'given' ? usual : keepApart(usual, tries)), ...standIns];
   return {
     order: ordered,
     excluded,
-    choice: choiceOf(ordered, { free: free.length, probe, question }),
+    choice: choiceOf(ordered, { free: free.length, probe, warm, question }),
     insteadOf: insteadOf(ordered[0], excluded, question),
+    affinity: warm.affinity,
   };
 }
 
-function sort({ ask, targets, rank, isPreview = false, now }: Question, { board, breakers }: Judges): Sorted {
+function warmOf(
+  {
+    free,
+    scored,
+    excluded,
+  }: { readonly free: readonly Scored[]; readonly scored: readonly Scored[]; readonly excluded: readonly Excluded[] },
+  { rank, policy, adjust = null, warmth = null }: Question,
+  random: Random,
+): WarmChoice {
+  if (rank === 'given' || warmth === null) return { first: null, affinity: null };
+  const out = excluded.map((one) => one.scored);
+  return chooseWarm({ free, open: scored, out, policy, isAdjusted: adjust !== null, home: warmth.home, random });
+}
+
+function sort(
+  { ask, targets, rank, isPreview = false, warmth = null, now }: Question,
+  { board, breakers }: Judges,
+): Sorted {
   const open: Looked[] = [];
   const out: { looked: Looked; why: Exclusion; gate: Gate }[] = [];
   let probe: LiveTarget | null = null;
+  let slow: LiveTarget | null = null;
   const weights = targets.reduce((sum, { weight }) => sum + weight, 0);
   for (const target of targets) {
-    const looked = look(board.of(target), ask, now);
+    const looked = look(board.of(target), ask, now, rank === 'given' ? null : warmth);
     const found = looked.live.outReason(now);
     const fair = target.weight / weights;
     // No look by way of a breaker at what is known to be out.
@@ -123,9 +155,10 @@ function sort({ ask, targets, rank, isPreview = false, now }: Question, { board,
     open.push(looked);
     // In a given order even a slow one has its share.
     const isDue = rank === 'score' && !isPreview && looked.live.speed(ask.kind)?.comesBy(now) === true;
-    if (gate === 'probe' || isDue) probe ??= looked.live;
+    if (gate === 'probe') probe ??= looked.live;
+    else if (isDue) slow ??= looked.live;
   }
-  return { open, out, probe };
+  return { open, out, probe, slow };
 }
 
 /** Who would come first if it were well, and got nothing for so long that nobody knows whether it is. */
@@ -178,6 +211,7 @@ function lastResort(question: Question, excluded: readonly Excluded[], spare: re
             excluded.filter((one) => one !== first),
             question,
           ),
+    affinity: null,
   };
 }
 
@@ -186,9 +220,8 @@ function isFull({ live, running }: Looked): boolean {
   return limit !== null && running >= limit;
 }
 
-function probeFirst(ordered: readonly Scored[], probe: LiveTarget | null): readonly Scored[] {
-  const found = ordered.find(({ live }) => live === probe);
-  return found === undefined ? ordered : [found, ...ordered.filter((one) => one !== found)];
+function putFirst(ordered: readonly Scored[], first: Scored | null): readonly Scored[] {
+  return first === null || first === ordered[0] ? ordered : [first, ...ordered.filter((one) => one !== first)];
 }
 
 /** Why the first is not who it would have been, had nobody been left out. */
@@ -209,8 +242,14 @@ function choiceOf(
   {
     free,
     probe,
+    warm,
     question: { policy, rank },
-  }: { readonly free: number; readonly probe: LiveTarget | null; readonly question: Question },
+  }: {
+    readonly free: number;
+    readonly probe: LiveTarget | null;
+    readonly warm: WarmChoice;
+    readonly question: Question;
+  },
 ): Choice | null {
   const [first] = ordered;
   if (first === undefined) return null;
@@ -218,6 +257,7 @@ function choiceOf(
   if (free === 0) return 'all_full';
   if (rank === 'given') return 'as_given';
   if (ordered.length === 1) return 'only_one';
+  if (warm.affinity === 'hit' && first === warm.first) return 'warm';
   const { cost, latency, quality } = policy.weights;
   return cost + latency + quality === 0 ? 'least_loaded' : 'best_score';
 }

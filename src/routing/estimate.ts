@@ -7,9 +7,12 @@ export interface Estimate {
   readonly totalMs: number | null;
 }
 
-/** Estimates a request at its present load: wait for room, then an answer of the usual length at the pace seen. */
-export function estimate(live: LiveTarget, ask: Ask, now: number): Estimate {
-  const { firstTokenMs, totalMs } = service(live, ask, now);
+/**
+ * Estimates a request at its present load: wait for room, then an answer of the usual length at the pace seen.
+ * @param unreadTokens - Of the prompt, those that are not warm there.
+ */
+export function estimate(live: LiveTarget, ask: Ask, now: number, unreadTokens = ask.promptTokens): Estimate {
+  const { firstTokenMs, totalMs } = service(live, ask, now, unreadTokens);
   if (totalMs === null) return { firstTokenMs, totalMs };
   const { limit } = live.busy;
   const waiting = limit === null ? 0 : Math.max(0, live.running + 1 - limit);
@@ -18,7 +21,7 @@ export function estimate(live: LiveTarget, ask: Ask, now: number): Estimate {
 }
 
 /** How long it takes once there is room. */
-function service(live: LiveTarget, ask: Ask, now: number): Estimate {
+function service(live: LiveTarget, ask: Ask, now: number, unreadTokens: number): Estimate {
   const { prior } = live.target;
   const pace = live.pace(ask.kind);
   const speed = live.speed(ask.kind);
@@ -28,7 +31,7 @@ function service(live: LiveTarget, ask: Ask, now: number): Estimate {
     const seen = pace.expected(output);
     if (seen !== null) return { firstTokenMs: seen * slower, totalMs: seen * slower };
   }
-  const expected = ask.stream ? pace.expected(ask.promptTokens) : null;
+  const expected = ask.stream ? pace.expected(unreadTokens) : null;
   const firstTokenMs = expected === null ? prior.firstTokenMs : expected * slower;
   const tokenMs = speed?.tokenPace(now) ?? prior.tokenMs;
   if (firstTokenMs === null || tokenMs === null) return { firstTokenMs, totalMs: prior.totalMs };

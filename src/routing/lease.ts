@@ -1,27 +1,38 @@
+import { NOTHING_WARM, type Warm } from '../core/warm.ts';
 import type { Ask } from './target.ts';
+import { unreadOf } from './warm-keys.ts';
 
 /** One try under way at a target, from the pick to its outcome. Times are milliseconds of one monotonic clock. */
 export class Lease {
   /** When the target got it; null = it was merely decided on so far. */
   startedAt: number | null = null;
-  readonly promptTokens: number;
+  /** Tokens of the prompt that were not warm where it went. */
+  readonly unreadTokens: number;
   outputTokens: number;
   readonly kind: string;
   readonly stream: boolean;
+  /** What the target will have warm for it, and how much of that it had before. */
+  readonly warm: Warm;
+  readonly warmBefore: number;
   /** When it counts as forgotten. */
   expiresAt: number;
   /** When the first piece of the answer came; null = not yet. */
   firstAt: number | null = null;
   isOver = false;
 
-  constructor(ask: Work, expiresAt: number) {
-    this.promptTokens = ask.promptTokens;
+  constructor(ask: Work, expiresAt: number, warmBefore = 0) {
     this.outputTokens = ask.outputTokens;
     this.kind = ask.kind;
     this.stream = ask.stream;
+    this.warm = ask.warm ?? NOTHING_WARM;
+    this.unreadTokens = unreadOf(ask.promptTokens, this.warm, warmBefore);
+    this.warmBefore = warmBefore;
     this.expiresAt = expiresAt;
   }
 }
 
 /** What there is to do. */
-export type Work = Pick<Ask, 'promptTokens' | 'outputTokens' | 'kind' | 'stream'>;
+export type Work = Pick<Ask, 'promptTokens' | 'outputTokens' | 'kind' | 'stream'> & {
+  /** What will be warm where it is done: default: nothing. */
+  readonly warm?: Warm;
+};

@@ -1,3 +1,4 @@
+import { NOTHING_WARM } from '../core/warm.ts';
 import { DecayedMean } from '../lib/decay/decayed-mean.ts';
 import type { OutReason } from '../core/finding.ts';
 import { BusyLimit } from './busy-limit.ts';
@@ -7,6 +8,7 @@ import { Lease, type Work } from './lease.ts';
 import type { Pace } from './pace.ts';
 import { Speed } from './speed.ts';
 import type { Outcome, Target } from './target.ts';
+import { WarmKeys } from './warm-keys.ts';
 
 const ERROR_MEMORY_MS = 5000;
 /** Good answers that are believed in before any came: one error alone does not condemn. */
@@ -18,12 +20,26 @@ const WELL = 0.95;
 /** Even the sickest gets this share of a healthy one's work: nobody recovers unseen. */
 export const LEAST_HEALTH = 0.05;
 
+export interface LiveTargetOptions {
+  /** What is usual for a kind of work in the target's group. */
+  readonly paceOf: (kind: string) => Pace;
+  /** What others know of it: a hot GPU, a failed probe. */
+  readonly findings: Pick<Findings, 'factor' | 'out'>;
+  /** How many warm keys may be remembered here now. */
+  readonly mostKeys: () => number;
+}
+
 /** What is known of one incarnation of a target. Times are milliseconds of one monotonic clock. */
 export class LiveTarget {
   target: Target;
   readonly busy: BusyLimit;
+  /** What is warm there. */
+  readonly warm = new WarmKeys();
+  /** A number of its own, drawn from its incarnation. */
+  readonly lot: number;
   readonly #paceOf: (kind: string) => Pace;
   readonly #findings: Pick<Findings, 'factor' | 'out'>;
+  readonly #mostKeys: () => number;
   readonly #leases = new Set<Lease>();
   readonly #speeds = new Map<string, Speed>();
   readonly #errors = new DecayedMean(ERROR_MEMORY_MS);
@@ -36,20 +52,12 @@ export class LiveTarget {
   #healthAt = 0;
   #failedAt = -Infinity;
 
-  /**
-   * @param options - `paceOf`: what is usual for a kind of work in the target's group; `findings`: what others know of it: a
-   *   hot GPU, a failed probe.
-   */
-  constructor(
-    target: Target,
-    {
-      paceOf,
-      findings,
-    }: { readonly paceOf: (kind: string) => Pace; readonly findings: Pick<Findings, 'factor' | 'out'> },
-  ) {
+  constructor(target: Target, { paceOf, findings, mostKeys }: LiveTargetOptions) {
     this.target = target;
+    this.lot = lotOf(target.incarnation);
     this.#paceOf = paceOf;
     this.#findings = findings;
+    this.#mostKeys = mostKeys;
     this.busy = new BusyLimit(() => this.target.capacity);
   }
 
@@ -72,7 +80,9 @@ export class LiveTarget {
 
   /** It counts as load from now on; that it was sent, `send` says. */
   hold(work: Work, now: number, expiresAt: number): Lease {
-    const lease = new Lease(work, expiresAt);
+    const { keys } = work.warm ?? NOTHING_WARM;
+    const lease = new Lease(work, expiresAt, this.warm.match(keys));
+    this.warm.use(keys, this.#keysAtMost());
     this.#leases.add(lease);
     this.#speedOf(work).picked(lease, now);
     this.usedAt = now;
@@ -97,6 +107,8 @@ export class LiveTarget {
     if (lease.isOver) return;
     const running = this.running;
     this.#drop(lease);
+    // Nothing came of it: only what was known before is still taken to be warm there.
+    if (outcome.kind !== 'served' && lease.firstAt === null) this.warm.drop(lease.warm.keys, lease.warmBefore);
     const speed = this.#speeds.get(lease.kind);
     switch (outcome.kind) {
       case 'served':
@@ -128,6 +140,7 @@ export class LiveTarget {
 
   /** Frees leases that nobody ended in time; how many there were. */
   sweep(now: number): number {
+    this.warm.trim(this.#keysAtMost());
     let forgotten = 0;
     for (const lease of this.#leases) {
       if (lease.expiresAt > now) continue;
@@ -185,7 +198,7 @@ export class LiveTarget {
     for (const speed of this.#speeds.values()) speed.retire();
   }
 
-  #speedOf({ kind, stream }: Work): Speed {
+  #speedOf({ kind, stream }: Pick<Work, 'kind' | 'stream'>): Speed {
     const known = this.#speeds.get(kind);
     if (known !== undefined) return known;
     const made = new Speed(this.#paceOf(kind), stream);
@@ -193,9 +206,20 @@ export class LiveTarget {
     return made;
   }
 
+  #keysAtMost(): number {
+    return Math.min(this.target.warmRoom ?? Infinity, this.#mostKeys());
+  }
+
   #drop(lease: Lease): void {
     lease.isOver = true;
     this.#leases.delete(lease);
     this.#speeds.get(lease.kind)?.drop(lease);
   }
+}
+
+/** FNV-1a of its characters, below 2^32. */
+function lotOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
 }

@@ -14,6 +14,7 @@ export function target(id: string, changes: Partial<Target> = {}): Target {
     domain: id,
     weight: 1,
     capacity: 32,
+    warmRoom: null,
     price: { prompt: 0, completion: 0, currency: 'USD' },
     quality: 0.5,
     prior: { firstTokenMs: 200, tokenMs: 20, totalMs: null },
@@ -71,7 +72,8 @@ export function rig({ seed = 1, slowMs = null as number | null } = {}) {
       };
       return decide(question, { board, breakers, random });
     },
-    begin: (to: Target, now: number, expiresAt = now + 60_000) => reporter.begin(to, ASK, now, expiresAt),
+    begin: (to: Target, now: number, expiresAt = now + 60_000, warm: readonly number[] = []) =>
+      reporter.begin(to, { ...ASK, warm: { keys: warm, tokensAKey: 0 } }, now, expiresAt),
     /** One whole answer. */
     serve(to: Target, now: number, firstMs = 200, tokenMs = 20, tokens = 100): void {
       const began = reporter.begin(to, ASK, now, now + 600_000);

@@ -1,7 +1,9 @@
 import { costOf, estimate, type Estimate } from './estimate.ts';
 import type { LiveTarget } from './live-target.ts';
 import type { ScorePolicy } from '../core/score-policy.ts';
+import { NOTHING_WARM } from '../core/warm.ts';
 import type { Ask, Target } from './target.ts';
+import { unreadOf, type Warmth } from './warm-keys.ts';
 
 /** Requests at once that a target of unknown capacity is taken for good for. */
 const USUAL_CAPACITY = 32;
@@ -28,6 +30,8 @@ export interface Looked {
   readonly running: number;
   /** How full it is, in parts of what it can do in its present health; 1 = full. */
   readonly load: number;
+  /** Part of the question's keys that are warm there, 0..1; null = that does not count. */
+  readonly warm: number | null;
 }
 
 /** A candidate with its score. */
@@ -43,20 +47,23 @@ export interface Scored extends Looked {
 export type Adjust = (looked: Looked, terms: Terms, utility: number) => number | null;
 
 /** Looks at a target once, for one decision. */
-export function look(live: LiveTarget, ask: Ask, now: number): Looked {
+export function look(live: LiveTarget, ask: Ask, now: number, warmth: Warmth | null = null): Looked {
   const { target } = live;
   const health = live.health(now);
   // Not what 429s taught: held against that, a target would never again run enough to show that it has more room.
   const capacity = target.capacity ?? USUAL_CAPACITY;
   const { running } = live;
+  const warm = warmth?.warm(target.group) ?? NOTHING_WARM;
+  const matched = warm.keys.length === 0 ? 0 : live.warm.match(warm.keys);
   return {
     target,
     live,
-    estimate: estimate(live, ask, now),
+    estimate: estimate(live, ask, now, unreadOf(ask.promptTokens, warm, matched)),
     cost: costOf(live, ask),
     health,
     running,
     load: (running + 1) / (capacity * health),
+    warm: warm.keys.length === 0 ? null : matched / warm.keys.length,
   };
 }
 

@@ -82,7 +82,7 @@ export class Speed implements Paced {
   firstToken(lease: Lease, now: number): void {
     this.#silent.delete(lease);
     if (this.#isStream) this.#streaming.add(lease);
-    this.#sample(lease.promptTokens, ageOf(lease, now), now);
+    this.#sample(lease.unreadTokens, ageOf(lease, now), now);
   }
 
   /** An answer of so many tokens went well to its end. */
@@ -93,11 +93,11 @@ export class Speed implements Paced {
     if (lease === this.#look) this.#isBetter = this.#wasFast(lease, tokens, now);
   }
 
-  #wasFast({ startedAt, firstAt, promptTokens }: Lease, tokens: number, now: number): boolean {
+  #wasFast({ startedAt, firstAt, unreadTokens }: Lease, tokens: number, now: number): boolean {
     const { pace } = this;
     if (startedAt === null) return false;
     if (!this.#isStream) return now - startedAt <= FAST * (pace.expected(tokens) ?? Infinity);
-    const isSoon = firstAt !== null && firstAt - startedAt <= FAST * (pace.expected(promptTokens) ?? Infinity);
+    const isSoon = firstAt !== null && firstAt - startedAt <= FAST * (pace.expected(unreadTokens) ?? Infinity);
     return isSoon && (tokens < 2 || (now - firstAt) / (tokens - 1) <= FAST * (pace.tokenMs ?? Infinity));
   }
 
@@ -168,7 +168,7 @@ export class Speed implements Paced {
 
   /** How long the first sign of this one may take, as things usually are. */
   #expectedWait(lease: Lease): number | null {
-    if (this.#isStream) return this.pace.expected(lease.promptTokens);
+    if (this.#isStream) return this.pace.expected(lease.unreadTokens);
     return this.pace.expected(this.#longest(lease));
   }
 

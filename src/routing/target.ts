@@ -12,6 +12,8 @@ export interface Target {
   readonly weight: number;
   /** Requests at once that it is good for; null = not known. */
   readonly capacity: number | null;
+  /** Keys that it keeps warm at once, where that is known; null = not known. */
+  readonly warmRoom: number | null;
   readonly price: {
     /** Micro-units for a million tokens. */
     readonly prompt: number;

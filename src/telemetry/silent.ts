@@ -18,4 +18,5 @@ export const silentMetrics: Metrics = {
   spent: nothing,
   surge: nothing,
   surgeAction: nothing,
+  affinity: nothing,
 };

@@ -26,7 +26,8 @@ made shorter, or, where a host is ill, sizes drawn from them at random moments; 
 **Policies.** *Polled* takes the host with the fewest requests by a metrics page that is read every so often. *Least in flight* and *two choices*
 count what they sent themselves; *configured* means that an operator told them the hosts' speeds. *Completion average* multiplies that count by a moving
 average of how long answers took. *Hash*, *max prefix*, *prefix 3 : load 2* and *gated prefix* look at the prompt's blocks, *gated warm* at the
-model. **TokenLat** is told how many requests a host takes at once (\`limits.concurrency\`), and nothing of speeds or faults.
+model, as **TokenLat** does where there are such (\`models[].affinity\`). It is told how many requests a host takes at once (\`limits.concurrency\`) and, as those are,
+how many blocks or models it keeps; nothing of speeds or faults.
 `;
 
 const HOW = `## How to repeat

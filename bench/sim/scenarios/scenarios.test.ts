@@ -57,14 +57,21 @@ test('a host that is ill: TokenLat leaves it and comes back', () => {
   assert.deepEqual(broken(sheets), []);
 });
 
-test('prefixes and warm models: what others do is as known', () => {
-  near(sheetsOf(prefixes, [1], null), [
+test('prefixes and warm models: TokenLat goes where it is warm and crowds nobody, and what others do is as known', () => {
+  const cached = sheetsOf(prefixes, [1], tokenlat);
+  near(cached, [
     ['random', 'hits', 0.093, 0.06],
     ['hash', 'hits', 0.331, 0.02],
     ['max prefix', 'requests', 8, 0],
     ['prefix 3 : load 2', 'hits', 0.314, 0.03],
   ]);
-  const [warm] = sheetsOf(warmModels, [1], null);
+  const held = sheetsOf(warmModels, [1], tokenlat);
+  assert.deepEqual(broken([...cached, ...held]), []);
+  assert.deepEqual(
+    [...cached, ...held].map(({ gates }) => gates.length),
+    [2, 2],
+  );
+  const [warm] = held;
   assert.ok(figureOf(warm?.rows ?? [], 'gated warm', 'cold') < 1);
   assert.ok(figureOf(warm?.rows ?? [], 'least in flight', 'cold') > 50);
 });

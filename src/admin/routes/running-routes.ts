@@ -106,6 +106,7 @@ const explain = route({
       model: query.model,
       endpoint: query.endpoint,
       type: query.type ?? null,
+      session: query.session ?? null,
       stream: query.stream,
       promptTokens: query.prompt_tokens,
       maxTokens: query.max_tokens ?? null,

@@ -22,6 +22,8 @@ test('every candidate with its terms, and what decided', async () => {
     'acme',
     '--type',
     'code',
+    '--session',
+    's-1',
     '--stream',
   ]);
   assert.equal(error, null);
@@ -29,14 +31,18 @@ test('every candidate with its terms, and what decided', async () => {
   assert.deepEqual([head, words], ['route r (match)', 'one candidate']);
   assert.match(
     title ?? '',
-    /^# +deployment +reason +cost +latency +quality +score +less load +health +running +ms +cost µ +weight +load/,
+    /^# +deployment +reason +cost +latency +quality +score +less load +health +running +warm +ms +cost µ +weight +load/,
   );
-  assert.match(row ?? '', /^1 +m@b +best_score +1 +0\.5 +0\.25 +0\.6 +0\.55 +1 +3 +800 +42 +1 +\[#+\.+\] +25 %$/);
+  assert.match(
+    row ?? '',
+    /^1 +m@b +best_score +1 +0\.5 +0\.25 +0\.6 +0\.55 +1 +3 +0\.75 +800 +42 +1 +\[#+\.+\] +25 %$/,
+  );
   assert.deepEqual(asked.at(-1), {
     tenant: 'acme',
     model: 'auto',
     endpoint: 'chat',
     type: 'code',
+    session: 's-1',
     stream: true,
     promptTokens: 100,
     maxTokens: null,

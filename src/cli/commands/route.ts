@@ -13,6 +13,7 @@ interface ExplainFlags extends AdminFlags {
   readonly tenant?: string;
   readonly endpoint?: string;
   readonly type?: string;
+  readonly session?: string;
   readonly stream?: boolean;
   readonly promptTokens?: string;
   readonly maxTokens?: string;
@@ -38,6 +39,7 @@ const COLUMNS: readonly Column<Answer>[] = [
   field('value', 'less load'),
   field('health'),
   field('running'),
+  { title: 'warm', name: 'warm', value: (row) => text(row['warm']) },
   field('estimate_ms', 'ms'),
   field('estimate_cost_micros', 'cost µ'),
   field('weight'),
@@ -55,6 +57,7 @@ function explainCommand(terminal: Terminal): Command {
     .option('--tenant <name>', "whose request; default: the token's tenant")
     .option('--endpoint <name>', 'chat, completions or embeddings')
     .option('--type <type>', 'as in x-request-type')
+    .option('--session <id>', 'as in x-session-id')
     .option('--stream', 'answered piece by piece')
     .option('--prompt-tokens <count>', 'size of the prompt; default: 100')
     .option('--max-tokens <count>', 'bound of the answer')
@@ -83,6 +86,7 @@ function queryOf(model: string, flags: ExplainFlags): URLSearchParams {
   set('tenant', flags.tenant);
   set('endpoint', flags.endpoint);
   set('type', flags.type);
+  set('session', flags.session);
   set('stream', flags.stream);
   set('prompt_tokens', flags.promptTokens);
   set('max_tokens', flags.maxTokens);

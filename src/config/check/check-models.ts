@@ -14,6 +14,7 @@ export function checkModels(context: CheckContext): void {
     if (names.has(model.name)) problem([...path, 'name'], `"${model.name}" is named twice`);
     names.add(model.name);
     checkDeployments(context, model, path);
+    checkAffinity(context, model, path);
     model.fallback.forEach((name, at) => {
       const target = checkReference(context, name, [...path, 'fallback', at]);
       if (target === model.name) problem([...path, 'fallback', at], 'leads back to the model itself');
@@ -21,6 +22,24 @@ export function checkModels(context: CheckContext): void {
   });
   for (const alias of Object.keys(document.aliases)) checkAlias(context, alias);
   checkRoutes(context);
+}
+
+function checkAffinity(
+  { document, problem }: CheckContext,
+  model: CheckContext['document']['models'][number],
+  path: Path,
+): void {
+  if (model.affinity === 'none' || model.balance === 'load') return;
+  const isScored = document.routes.some(
+    ({ weights, candidates }) =>
+      weights !== undefined &&
+      candidates.some((candidate) => resolveAlias(document.aliases, candidate.model) === model.name),
+  );
+  if (!isScored)
+    problem(
+      [...path, 'affinity'],
+      'has no effect without balance: load, or weights in a route that has the model among its candidates',
+    );
 }
 
 function checkDeployments(context: CheckContext, model: CheckContext['document']['models'][number], path: Path): void {

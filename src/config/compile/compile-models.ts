@@ -25,6 +25,7 @@ export function compileModels(document: ConfigDocument, backends: ReadonlyMap<st
         name: model.name,
         stage: model.stage,
         balance: model.balance,
+        affinity: model.affinity,
         deployments: model.deployments.map((entry) => compileDeployment(document, model, entry, backends)),
         fallback: model.fallback.map((name) => target(document, name)),
       },

@@ -58,6 +58,12 @@ const model = z.strictObject({
     .enum(['weight', 'load'])
     .default('weight')
     .describe('How requests are shared among the deployments: by weight, or to the one with most room, by what runs there and how it answers. Default: weight.'),
+  affinity: z
+    .enum(['none', 'session', 'prefix'])
+    .default('none')
+    .describe(
+      'Send requests where they were served before, as long as that deployment is not much busier than others. session: by `x-session-id`, else by how the conversation begins; prefix: by blocks of about 512 tokens with which the prompt begins. Only with `balance: load` or in a route with `weights`. Default: none.',
+    ),
   deployments: z.array(deployment).min(1, 'needs at least one deployment').describe('Where the model runs, best first.'),
   fallback: z.array(modelReference()).default([]).describe('Models to try when every deployment of this one failed.'),
 });

@@ -75,6 +75,7 @@ export function configOf(...backends: readonly Backend[]): Pick<Snapshot, 'backe
     name: 'm',
     stage: 'full',
     balance: 'weight',
+    affinity: 'none',
     deployments: backends.map((on) => deployment('m', on)),
     fallback: [],
   };

@@ -35,4 +35,6 @@ export interface Metrics {
   surge(level: number, rate: number): void;
   /** Something was done about a request because of high load. */
   surgeAction(action: SurgeAction): void;
+  /** What being warm did to a decision for a model: `hit`, `miss`, or `gated` where who is warm has too much to do or is not well. */
+  affinity(model: string, outcome: 'hit' | 'miss' | 'gated'): void;
 }

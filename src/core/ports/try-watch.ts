@@ -1,4 +1,5 @@
 import type { Deployment } from '../snapshot.ts';
+import type { Warm } from '../warm.ts';
 
 /** What a try has to do. */
 export interface TryWork {
@@ -10,6 +11,8 @@ export interface TryWork {
   readonly promptTokens: number;
   /** Tokens that the answer may have. */
   readonly outputTokens: number;
+  /** What its deployment has warm for others from now on. */
+  readonly warm: Warm;
   /** When it must be over, monotonic milliseconds. */
   readonly deadline: number;
 }

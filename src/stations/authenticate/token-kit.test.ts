@@ -179,6 +179,7 @@ export function countingMetrics(): Metrics & { readonly anomalies: string[] } {
     spent: noop,
     surge: noop,
     surgeAction: noop,
+    affinity: noop,
   };
 }
 

@@ -8,6 +8,7 @@ import type { RouteScore } from '../../core/score-policy.ts';
 import { createEngine } from '../../routing/engine.ts';
 import { type Ask, bench, candidate, config, context, deployment, model, route } from './route-kit.test.ts';
 import { incarnationOf, targetOf } from './targets.ts';
+import { warmthOf } from './warmth.ts';
 
 const SCORE: RouteScore = {
   weights: { cost: 1, latency: 0, quality: 1 },
@@ -248,4 +249,82 @@ test('without breakers nobody is held back', () => {
   made.fail('m', 'a', 20);
   made.busy('m', 'a', 60_000);
   assert.match(order(made.decide({ model: 'm' })), /^m@a:explicit/);
+});
+
+const talk = (turns: number): readonly { param: string; role: string; text: string }[] =>
+  Array.from({ length: turns }, (_, at) => ({
+    param: `messages[${at}].content`,
+    role: at % 2 === 0 ? 'user' : 'assistant',
+    text: `turn ${at} `.repeat(400),
+  }));
+
+test('turns of a conversation go where the earlier ones went, unless it is crowded, full or ill there', () => {
+  for (const affinity of ['prefix', 'session'] as const) {
+    const snapshot = config([model('m', 'a b c', { balance: 'load', affinity })], []);
+    const made = rig(snapshot);
+    const turn = (count: number) => made.decide({ model: 'm', texts: talk(count) });
+    const home = turn(1).candidates[0];
+    assert.equal(home.reason, 'least_loaded');
+    for (const count of [3, 5]) {
+      const decision = turn(count);
+      assert.deepEqual(
+        [decision.candidates[0].deployment.id, decision.candidates[0].reason],
+        [home.deployment.id, 'warm'],
+      );
+      const [first, second] = decision.judged();
+      assert.deepEqual([first?.warm, second?.warm], [affinity === 'session' ? 1 : count === 3 ? 0.25 : 0.667, 0]);
+    }
+    turn(7);
+    assert.equal(turn(9).candidates[0].reason, 'warm');
+    // Five run there and nothing elsewhere: above 1.5 times the mean, and 2.
+    assert.notEqual(turn(11).candidates[0].deployment.id, home.deployment.id);
+    assert.deepEqual(made.affinities, ['m miss', 'm hit', 'm hit', 'm hit', 'm hit', 'm gated']);
+  }
+});
+
+test('what failed before its first piece leaves nothing warm, nor what never began', async () => {
+  const snapshot = config([model('m', 'a b', { balance: 'load', affinity: 'session' })], []);
+  const engine = createEngine();
+  const made = bench({ engine });
+  const ctx = { ...context(snapshot, { model: 'm' }), id: 'r1', deadline: 1e9, time: 0 } as ReturnType<typeof context>;
+  const decide = () => {
+    const step = made.station.run?.(ctx);
+    assert.ok(step !== undefined && 'adds' in step);
+    return step.adds.decision.candidates[0];
+  };
+  const { deployment: first } = decide();
+  await made.station.finish?.(ctx, {} as never);
+  assert.equal(decide().reason, 'least_loaded');
+  const work = { promptTokens: 10, outputTokens: 10, kind: 'chat', stream: false };
+  const warm = warmthOf(ctx).warm('m');
+  const target = targetOf(first, 1, '', 0);
+  await made.station.finish?.(ctx, {} as never);
+  engine.tries.end(engine.tries.begin('r2', target, { ...work, warm }, 0, 1e9), { kind: 'served', tokens: 1 }, 1);
+  const again = decide();
+  assert.deepEqual([again.deployment.id, again.reason], [first.id, 'warm']);
+  await made.station.finish?.(ctx, {} as never);
+  assert.deepEqual(made.affinities, ['m miss', 'm miss', 'm hit']);
+});
+
+test('a model without affinity, and one shared by weight, take no notice; a preview counts nowhere', () => {
+  for (const changes of [{ balance: 'load' }, { affinity: 'prefix' }] as const) {
+    const made = rig(config([model('m', 'a b', changes)], []));
+    const decision = made.decide({ model: 'm', texts: talk(5) });
+    assert.equal(decision.judged()[0]?.warm, null);
+    assert.deepEqual(made.affinities, []);
+  }
+  const snapshot = config([model('m', 'a b', { balance: 'load', affinity: 'session' })], []);
+  const made = bench();
+  const ctx = { ...context(snapshot, { model: 'm' }), id: 'r', deadline: 1e9, time: 0 } as ReturnType<typeof context>;
+  assert.equal(made.station.preview(ctx).decision.judged()[0]?.warm, 0);
+  assert.equal(made.station.preview(ctx).decision.candidates[0].reason, 'least_loaded');
+  assert.deepEqual(made.affinities, []);
+});
+
+test('tenants have nothing warm in common', () => {
+  const snapshot = config([model('m', 'a b', { balance: 'load', affinity: 'prefix' })], []);
+  const made = rig(snapshot);
+  made.decide({ model: 'm', texts: talk(3), tenant: 'acme' });
+  made.decide({ model: 'm', texts: talk(3), tenant: 'globex' });
+  assert.deepEqual(made.affinities, ['m miss', 'm miss']);
 });

@@ -2,12 +2,14 @@ import type { Candidate, CandidateReason, Decision, FallbackReason, Judged, Left
 import { GatewayError } from '../../core/error.ts';
 import { isOutReason } from '../../core/finding.ts';
 import { LEAST_LOADED, type ScorePolicy } from '../../core/score-policy.ts';
+import type { Affinity } from '../../routing/affinity.ts';
 import type { Choice, Plan, Question } from '../../routing/decide.ts';
 import type { Engine } from '../../routing/engine.ts';
 import type { Adjust, Scored } from '../../routing/score.ts';
 import type { Target } from '../../routing/target.ts';
 import type { RouteContext } from './match-inputs.ts';
 import { askOf, targetOf } from './targets.ts';
+import { warmthOf } from './warmth.ts';
 
 /** Candidates that stand in for one another; the next group serves when nobody of this one can. */
 export interface Group {
@@ -22,6 +24,8 @@ export interface Ordered {
   /** Who was passed over. */
   readonly leftOut: readonly { readonly deployment: string; readonly why: LeftOut }[];
   readonly judged: Decision['judged'];
+  /** What being warm did to the choice among the first candidates; null = it does not count. */
+  readonly affinity: Affinity | null;
 }
 
 interface Judgement {
@@ -76,6 +80,7 @@ export function orderGroups(
       plan.excluded.map(({ scored, why }) => ({ deployment: scored.target.id, why })),
     ),
     judged: () => judgedOf(judgements),
+    affinity: judgements.find(({ plan }) => plan.order.length > 0)?.plan.affinity ?? null,
   };
 }
 
@@ -108,6 +113,7 @@ function judgeGroup(
     policy: policy ?? GIVEN,
     // Models in order of their load have no score that a rule could correct.
     adjust: policy === null || policy === LEAST_LOADED ? null : adjust,
+    warmth: policy === null ? null : warmthOf(ctx),
     tries: 1 + ctx.config.retry.retries,
     lastResort,
     isPreview,
@@ -126,6 +132,7 @@ function candidatesOf({ group, plan, targets }: Judgement): readonly Candidate[]
 function reasonOf(given: CandidateReason, choice: Choice | null, at: number, { policy }: Group): CandidateReason {
   if (at === 0 && (choice === 'probe' || choice === 'last_resort')) return choice;
   if (policy === null || given === 'fallback' || given === 'canary') return given;
+  if (at === 0 && choice === 'warm') return choice;
   const { cost, latency, quality } = policy.weights;
   return cost + latency + quality === 0 ? 'least_loaded' : 'best_score';
 }
@@ -172,7 +179,7 @@ function judgedOf(judgements: readonly Judgement[]): readonly Judged[] {
 }
 
 function judgedAs(scored: Scored, place: number | null, reason: Judged['reason'], { policy }: Group): Judged {
-  const { target, terms, utility, value, health, running, load, estimate, cost } = scored;
+  const { target, terms, utility, value, health, running, load, warm, estimate, cost } = scored;
   const isScored = policy !== null;
   return {
     deployment: target.id,
@@ -184,6 +191,7 @@ function judgedAs(scored: Scored, place: number | null, reason: Judged['reason']
     health: round(health),
     running,
     load: round(load),
+    warm: warm === null ? null : round(warm),
     estimateMs: estimate.totalMs === null ? null : Math.round(estimate.totalMs),
     estimateCost: Math.round(cost),
     weight: target.weight,

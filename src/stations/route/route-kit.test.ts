@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEFAULT_BREAKER } from '../../core/breaker-policy.ts';
 import { microUnits } from '../../core/money.ts';
-import type { Routed } from '../../core/context.ts';
 import type { Decision } from '../../core/decision.ts';
 import { HeaderList } from '../../core/http.ts';
 import type { HeaderPair } from '../../core/http.ts';
@@ -12,10 +11,10 @@ import type { LimitState } from '../../core/limit.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { Deployment, Model, Route, RouteCandidate, Snapshot } from '../../core/snapshot.ts';
-import type { Note, Station } from '../../core/station.ts';
+import type { Note } from '../../core/station.ts';
 import type { RouteContext } from './match-inputs.ts';
 import { createRoute } from './route.ts';
-import type { RouteOptions } from './route.ts';
+import type { RouteOptions, RouteStation } from './route.ts';
 
 const noop = (): void => {};
 export const silentLog: Log = { debug: noop, info: noop, warn: noop, error: noop };
@@ -57,7 +56,7 @@ export function deployment(
 /** A model with one deployment on each backend, all of weight 0: in order. */
 export function model(name: string, backends = 'a', changes: Partial<Model> = {}): Model {
   const deployments = backends.split(' ').map((backend) => deployment(name, backend, { weight: 0 }));
-  return { name, stage: 'full', balance: 'weight', deployments, fallback: [], ...changes };
+  return { name, stage: 'full', balance: 'weight', affinity: 'none', deployments, fallback: [], ...changes };
 }
 
 export function candidate(name: string, weight = 1, canary = false): RouteCandidate {
@@ -152,8 +151,10 @@ export function context(snapshot: Snapshot, ask: Ask = {}): RouteContext {
 }
 
 export interface Bench {
-  readonly station: Station<RouteContext, Routed>;
+  readonly station: RouteStation;
   readonly anomalies: readonly string[];
+  /** What being warm did, by model. */
+  readonly affinities: readonly string[];
   readonly advance: (ms: number) => void;
 }
 
@@ -161,9 +162,14 @@ export function bench(options: Partial<RouteOptions> = {}): Bench {
   let now = 0;
   const clock: Clock = { now: () => now, time: () => now };
   const anomalies: string[] = [];
-  const metrics = { anomaly: (kind: string) => anomalies.push(kind), leftOut: noop } as unknown as Metrics;
+  const affinities: string[] = [];
+  const metrics = {
+    anomaly: (kind: string) => anomalies.push(kind),
+    affinity: (name: string, outcome: string) => affinities.push(`${name} ${outcome}`),
+    leftOut: noop,
+  } as unknown as Metrics;
   const station = createRoute({ log: silentLog, metrics, clock, supports: () => true, ...options });
-  return { station, anomalies, advance: (ms) => (now += ms) };
+  return { station, anomalies, affinities, advance: (ms) => (now += ms) };
 }
 
 export interface Outcome extends Decision {

@@ -5,7 +5,7 @@ import { NO_PROTECTION, type ProtectionView } from '../../core/ports/budget-stat
 import type { Clock } from '../../core/ports/clock.ts';
 import { type DirectoryView, NO_DIRECTORY } from '../../core/ports/directory-view.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
-import type { Model, Route, Snapshot } from '../../core/snapshot.ts';
+import type { Deployment, Model, Route, Snapshot } from '../../core/snapshot.ts';
 import type { Station } from '../../core/station.ts';
 import { createEngine, type Engine } from '../../routing/engine.ts';
 import { underProtection, withinTier } from './cost-rules.ts';
@@ -20,6 +20,7 @@ import type { Taken } from './routing-table.ts';
 import { ScoreRules } from './score-rules.ts';
 import { divertedTo } from './surge-divert.ts';
 import { incarnationOf, targetOf, workOf } from './targets.ts';
+import { warmthOf } from './warmth.ts';
 
 export interface RouteOptions {
   readonly log: Log;
@@ -49,6 +50,7 @@ export interface RouteStation extends Station<RouteContext, Routed> {
 interface Decided {
   readonly decision: Decision;
   readonly leftOut: Ordered['leftOut'];
+  readonly affinity: Ordered['affinity'];
   readonly words: string;
 }
 
@@ -102,12 +104,12 @@ export function createRoute({
     const affordable = withinTier(flat(groups), ctx.principal, directory);
     const fit = new Set(fitting(ctx, affordable.candidates));
     const ordered = orderGroups({ ctx, groups: keep(groups, fit), adjust, isPreview, now }, engine);
-    const { candidates: usual, insteadOf, leftOut, judged } = ordered;
+    const { candidates: usual, insteadOf, leftOut, judged, affinity } = ordered;
     const saving = underProtection({ ctx, route, usual, protection, now: clock.time() });
     const { candidates } = saving;
     const isDiverted = diverted !== null && candidates[0].deployment.model === diverted;
     const fallbackReason = saving.fallbackReason ?? (isDiverted ? 'surge' : insteadOf);
-    const words = [
+    const words = wordsOf(
       `${candidates.length} candidates, first ${candidates[0].deployment.id} (${candidates[0].reason})`,
       taken.cached ? 'rules remembered' : null,
       ...faults.map((fault) => `rule failed: ${fault}`),
@@ -116,11 +118,12 @@ export function createRoute({
       insteadOf === null ? null : `another one than usual: ${insteadOf}`,
       saving.note,
       diverted === null ? null : `high load: tenant goes to ${diverted}${isDiverted ? '' : ', which cannot serve'}`,
-    ];
+    );
     return {
       decision: { route, reason, candidates, cached: taken.cached, fallbackReason, judged },
       leftOut,
-      words: words.filter((word) => word !== null).join('; '),
+      affinity,
+      words,
     };
   }
 
@@ -128,12 +131,10 @@ export function createRoute({
     name: 'route',
     run: (ctx) => {
       const now = clock.now();
-      const { decision, leftOut, words } = decideOn(ctx, now);
-      for (const { deployment, why } of leftOut) metrics.leftOut(deployment, why);
-      if (decision.fallbackReason === 'surge') metrics.surgeAction('diverted');
-      const [{ deployment: first }] = decision.candidates;
-      const work = { ...workOf(ctx), outputTokens: 0 };
-      engine.tries.decided(ctx.id, targetOf(first, 1, '', ctx.time), work, now, ctx.deadline);
+      const decided = decideOn(ctx, now);
+      const { decision, words } = decided;
+      tell(metrics, decided);
+      hold(engine, ctx, decision.candidates[0].deployment, now);
       return { note: { decision: decision.route.id, reason: words }, adds: { decision } };
     },
     routeOf: (ctx) => {
@@ -157,6 +158,20 @@ function eachConfig<T>(make: (config: Snapshot) => T): (config: Snapshot) => T {
     return known.value;
   };
 }
+
+function tell(metrics: Metrics, { decision, leftOut, affinity }: Decided): void {
+  for (const { deployment, why } of leftOut) metrics.leftOut(deployment, why);
+  if (decision.fallbackReason === 'surge') metrics.surgeAction('diverted');
+  if (affinity !== null) metrics.affinity(decision.candidates[0].deployment.model, affinity);
+}
+
+/** Counts as load from now on, and what it will have warm as warm. */
+function hold({ tries }: Engine, ctx: RouteContext, first: Deployment, now: number): void {
+  const work = { ...workOf(ctx), outputTokens: 0, warm: warmthOf(ctx).warm(first.model) };
+  tries.decided(ctx.id, targetOf(first, 1, '', ctx.time), work, now, ctx.deadline);
+}
+
+const wordsOf = (...words: readonly (string | null)[]): string => words.filter((word) => word !== null).join('; ');
 
 const flat = (groups: readonly Group[]): readonly Candidate[] => groups.flatMap(({ candidates }) => candidates);
 

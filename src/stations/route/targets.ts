@@ -52,6 +52,7 @@ function makeTarget(deployment: Deployment, weight: number, type: string, price:
     domain: deployment.backend.name,
     weight: weight > 0 ? weight : 1,
     capacity: deployment.concurrency?.limit ?? null,
+    warmRoom: null,
     price: {
       prompt: price.promptPerMtok,
       completion: price.completionPerMtok,

@@ -24,6 +24,7 @@ const JUDGED = {
   health: 1,
   running: 2,
   load: 0.1,
+  warm: 0.5,
   estimateMs: 900,
   estimateCost: 12,
   weight: 1,

@@ -1,0 +1,9 @@
+/** What a request finds warm, or makes warm, where it is served. */
+export interface Warm {
+  /** Hashes: a chain, each key standing for all before it too; or just one (a session, a model). */
+  readonly keys: readonly number[];
+  /** Tokens of the prompt that a key stands for: what is warm need not be read. 0 = not known. */
+  readonly tokensAKey: number;
+}
+
+export const NOTHING_WARM: Warm = { keys: [], tokensAKey: 0 };

@@ -89,7 +89,12 @@ before(async () => {
   const { port } = upstream.address() as AddressInfo;
   const service = { ...PACED, intervalMs: 500, timeoutMs: 300, path: '/health' };
   const on = backend('b', probesOf({ service }), { endpoints: [{ host: '127.0.0.1', port, weight: 1 }] });
-  config = { ...configOf(on), breakers: { enabled: false, slow: {} } } as unknown as Snapshot;
+  config = {
+    ...configOf(on),
+    breakers: { enabled: false, slow: {} },
+    server: { workers: 1 },
+    surge: null,
+  } as unknown as Snapshot;
   for (const name of NAMES) servers.set(name, await open(name));
 });
 

@@ -49,7 +49,7 @@ const gateway = createGateway({
   keys: { find: () => null },
   directory: NO_DIRECTORY,
   protection: NO_PROTECTION,
-  state: { loss: () => null, epoch: () => null },
+  state: { kept: () => 'kept', epoch: () => null },
 });
 await gateway.prefetch(snapshot);
 

@@ -39,7 +39,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   no_candidate: 'No route takes the request, or no backend is healthy.',
   store_unavailable: 'Redis does not answer and the route says `on_store_error: deny`.',
   state_lost:
-    'Redis has lost what it held, `ledger.on_state_lost` says `deny`, and no operator has rebuilt it or accepted the loss.',
+    'Redis has lost what it held, `ledger.on_state_lost` says to refuse, and no operator has rebuilt it or accepted the loss.',
   identity_provider_unavailable:
     'No usable keys of the issuer: the key set cannot be had and the old one is older than `max_stale`.',
   audit_unavailable: 'The audit log cannot be written, and `audit.on_error` says `block`.',

@@ -1,4 +1,4 @@
-import type { WatchedState } from '../control/state-loss/watch-state.ts';
+import type { WatchedStore } from './watch-store.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { ProtectionView } from '../core/ports/budget-state.ts';
@@ -55,7 +55,7 @@ export interface GatewayOptions {
   readonly directory: DirectoryView;
   readonly protection: ProtectionView;
   /** Whether the store still holds what it held. */
-  readonly state: Pick<WatchedState, 'loss' | 'epoch'>;
+  readonly state: Pick<WatchedStore, 'kept' | 'epoch'>;
 }
 
 /** How long a settlement waits for its request's record, where nothing may go unrecorded. */
@@ -90,7 +90,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     log,
     clock,
     directory,
-    stateLost: () => state.loss() !== null,
+    stateLost: state.kept,
     recorded: ({ audit: rules }) => (rules?.onError === 'block' ? audit.kept(RECORD_MS) : undefined),
   });
   const route = createRoute({ log, metrics, clock, supports: dialects.supports, directory, protection, engine });

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WatchedState } from '../control/state-loss/watch-state.ts';
 import type { Log } from '../core/ports/telemetry.ts';
 import { createLiveFigures } from '../control/live/live-figures.ts';
 import { systemClock } from '../core/ports/clock.ts';
@@ -22,7 +21,8 @@ import { openRouting } from './open-routing.ts';
 import { openWire } from './open-wire.ts';
 import { openStores } from './open-stores.ts';
 import { tendLedger, type TendedLedger } from './tend-ledger.ts';
-import { watchStore } from './watch-store.ts';
+import { mustRefuse } from '../stations/schedule/station.ts';
+import { type WatchedStore, watchStore } from './watch-store.ts';
 import type { WorkerReport } from './worker-messages.ts';
 
 export interface WorkerOptions {
@@ -158,7 +158,7 @@ interface Looked extends Parts {
   readonly index: number;
   readonly gateway: Gateway;
   readonly ledger: TendedLedger;
-  readonly state: WatchedState;
+  readonly state: WatchedStore;
 }
 
 async function reportOf(looked: Looked): Promise<WorkerReport> {
@@ -192,6 +192,6 @@ async function conditionOf({
     ...(audit.state() === 'failing' ? ['audit: cannot be written'] : []),
   ];
   const isServed = stores.state() === 'up' || routes.some((route) => route.onStoreError === 'allow');
-  const ready = isServed && (loss === null || rules.onStateLost === 'continue');
+  const ready = isServed && !mustRefuse(rules.onStateLost, state.kept());
   return { ready, reasons, generation };
 }

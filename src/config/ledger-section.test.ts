@@ -40,7 +40,7 @@ test('without the section there is no sink, and a lost state denies', () => {
   const result = load({});
   assert.ok(result.ok);
   assert.equal(result.snapshot.ledger.sink, null);
-  assert.equal(result.snapshot.ledger.onStateLost, 'deny');
+  assert.equal(result.snapshot.ledger.onStateLost, 'auto');
 });
 
 test('a sink has its defaults, and its password from where it is kept', () => {

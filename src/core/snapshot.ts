@@ -343,7 +343,7 @@ export interface Ledger {
   /** For what runs on no named route: a request whose store is gone. */
   readonly onStoreError: OnStoreError;
   /** For requests while the store has lost what it held and nobody has acknowledged it. */
-  readonly onStateLost: 'deny' | 'continue';
+  readonly onStateLost: 'auto' | 'deny' | 'continue';
   /** IANA name of the zone whose days and months limits, budgets and reports go by. */
   readonly zone: string;
   /** Where events go beyond the store; null = nowhere. */

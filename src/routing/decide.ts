@@ -61,7 +61,8 @@ export interface Question {
   readonly tries: number;
   /**
    * When everybody is left out: nobody; those that are merely too slow, the fastest first; or, without such, those that a
-   * breaker holds back but not wholly, then those that asked for a rest, then those that probes found unfit.
+   * breaker holds back but not wholly, then those that asked for a rest, then those that it holds back wholly, then those
+   * that probes found unfit.
    */
   readonly lastResort: 'nobody' | 'late' | 'anybody';
   /** Only to look: takes nobody's turn. */
@@ -196,7 +197,8 @@ function lastResort(question: Question, excluded: readonly Excluded[], spare: re
   const resting = excluded.filter(({ why }) => why === 'cooling_down');
   // Last of all: who says so may be wrong, or ill itself.
   const foundOut = excluded.filter(({ why }) => isOutReason(why));
-  const anybody = rule === 'anybody' ? [...spare, ...resting, ...foundOut] : [];
+  const shut = excluded.filter((one) => one.why === 'circuit_breaker_open' && !spare.includes(one));
+  const anybody = rule === 'anybody' ? [...spare, ...resting, ...shut, ...foundOut] : [];
   const chosen = rule === 'nobody' ? [] : late.length > 0 ? late : anybody;
   const [first] = chosen;
   return {

@@ -35,7 +35,7 @@ export const breakersSection = z
     when_all_open: z
       .enum(['serve', 'refuse'])
       .default('serve')
-      .describe('When breakers hold back every candidate: ask them all the same, or 503 `circuit_breaker_open`. After `hard` it is always 503. Default: serve.'),
+      .describe('When breakers hold back every candidate: ask them all the same, so that nobody waits once they are well again, or 503 `circuit_breaker_open`. Default: serve.'),
     text: z.string().min(1).max(500).optional().describe('What a client reads then.'),
   })
   .describe('Take deployments that fail, got slow or ask for a rest (429 with retry-after) out of the way, for a while. One a deployment and kind of request.');

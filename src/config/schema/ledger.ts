@@ -62,9 +62,9 @@ export const ledgerSection = z
       .describe('How long settled operations and traces are remembered. Default: 1d.'),
     on_store_error: onStoreError(),
     on_state_lost: z
-      .enum(['deny', 'continue'])
-      .default('deny')
-      .describe('What becomes of requests when Redis has lost what it held: refused until an operator rebuilt it or accepted the loss, or served. Default: deny.'),
+      .enum(['auto', 'deny', 'continue'])
+      .default('auto')
+      .describe('What becomes of requests when Redis has lost what it held. deny: refused until an operator rebuilt it or accepted the loss; continue: served; auto: refused where Redis keeps a file, served where it keeps nothing, so that every restart of it is a loss. Default: auto.'),
     zone: text().default('UTC').describe('IANA time zone whose days and months limits, budgets and reports go by. Default: UTC.').meta({ examples: ['Europe/Berlin'] }),
     sink: sink.optional(),
   })

@@ -1,3 +1,6 @@
+/** Does the store hold what it held? `expected`: it lost it, as one without a file does at every restart. */
+export type StateKept = 'kept' | 'lost' | 'expected';
+
 /** What a process remembers of the state that the store held when it last looked. */
 export interface KnownEpoch {
   /** Random; another one after a loss. */

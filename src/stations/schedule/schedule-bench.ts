@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { StateKept } from '../../core/ports/epoch-store.ts';
 import type { RequestContext } from '../../core/context.ts';
 import type { Ending } from '../../core/ending.ts';
 import { GatewayError } from '../../core/error.ts';
@@ -45,7 +46,7 @@ export interface Bench {
   readonly seen: string[];
   now: number;
   /** Has the store lost what it held? */
-  stateLost: boolean;
+  stateLost: StateKept;
 }
 
 export function bench({
@@ -66,7 +67,7 @@ export function bench({
     store,
     seen,
     now: 0,
-    stateLost: false,
+    stateLost: 'kept',
     schedule: createSchedule({
       store,
       workers,
@@ -108,7 +109,7 @@ export interface Asked {
   readonly deadline?: number;
   readonly tenant?: string;
   readonly zone?: string;
-  readonly onStateLost?: 'deny' | 'continue';
+  readonly onStateLost?: 'auto' | 'deny' | 'continue';
   readonly principal?: object;
 }
 

@@ -134,12 +134,17 @@ test('of a refused request only what an attempt did is written, with nothing tak
 
 test('a store that lost what it held is not believed, unless that is wished', async () => {
   const b = bench();
-  b.stateLost = true;
+  b.stateLost = 'lost';
   const error = await refusal(runOf(b, context()));
   assert.deepEqual([error.code, error.status, error.retryAfterMs], ['state_lost', 503, 30_000]);
   assert.equal(b.store.settled.length, 0);
+  assert.equal((await refusal(runOf(b, context({ onStateLost: 'auto' })))).code, 'state_lost');
   assert.equal((await runOf(b, context({ onStateLost: 'continue' }))).decision, 'held');
-  b.stateLost = false;
+  // One that keeps nothing loses it at every restart.
+  b.stateLost = 'expected';
+  assert.equal((await refusal(runOf(b, context({ onStateLost: 'deny' })))).code, 'state_lost');
+  assert.equal((await runOf(b, context({ onStateLost: 'auto' }))).decision, 'held');
+  b.stateLost = 'kept';
   assert.equal((await runOf(b, context())).decision, 'held');
 });
 

@@ -6,6 +6,7 @@ import type { Amounts } from '../../core/limit.ts';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { type DirectoryView, NO_DIRECTORY } from '../../core/ports/directory-view.ts';
+import type { StateKept } from '../../core/ports/epoch-store.ts';
 import type { QuotaStore } from '../../core/ports/quota-store.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { Snapshot } from '../../core/snapshot.ts';
@@ -29,7 +30,7 @@ export interface ScheduleOptions {
   /** Limits that operators set at run time. */
   readonly directory?: DirectoryView;
   /** Has the store lost what it held, and nobody has said what of it? Default: never. */
-  readonly stateLost?: () => boolean;
+  readonly stateLost?: () => StateKept;
   /**
    * Waited for before a settlement, which begins when the request's record is appended: what is not on record is not
    * settled, so that a crash in between leaves a lease that runs out, and that is told of. Must resolve soon whatever happens.
@@ -62,9 +63,15 @@ function actualAmounts(booking: Booking | undefined, ending: Ending): Amounts {
   return takenBy(ending);
 }
 
+/** Is a loss to be waited out? */
+export function mustRefuse(rule: Snapshot['ledger']['onStateLost'], kept: StateKept): boolean {
+  return (rule === 'deny' && kept !== 'kept') || (rule === 'auto' && kept === 'lost');
+}
+
 /** What was lost may have been used up already: nothing is served on an empty memory unless that is wished. */
 function applyLossRule({ config }: Arrived, { stateLost }: Pick<ScheduleOptions, 'stateLost'>): void {
-  if (config.ledger.onStateLost === 'continue' || stateLost?.() !== true) return;
+  const kept = stateLost?.() ?? 'kept';
+  if (!mustRefuse(config.ledger.onStateLost, kept)) return;
   throw new GatewayError('state_lost', 'Limits are not known at the moment. Please try again later.', {
     retryAfterMs: LOSS_RETRY_MS,
   });

@@ -107,8 +107,9 @@ const HEADS: Readonly<Record<number, string>> = {
 };
 
 const ADVICE: Readonly<Record<number, (retryAfter: string | null) => string>> = {
+  400: () => 'Change it and send it again: nothing was done.',
   401: () => 'It may be mistyped, expired or taken out of the configuration. Sign in with another one.',
-  412: () => 'Somebody else has changed it in between, or the ETag is an old one. Read it again before you change it.',
+  412: () => 'Your ETag is an old one. Read it again before you change it.',
   428: () => 'Read it first: its ETag is filled in for you.',
   429: (seconds) => (seconds === null ? 'Wait a while.' : `Try again in ${seconds} s.`),
   503: () => 'What was sent may still be done. Send it again with the same Idempotency-Key: it is not done twice.',

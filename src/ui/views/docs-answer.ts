@@ -20,7 +20,7 @@ export function answerPart(operation: Operation, { answer, away }: Attempt, acti
     'section',
     { class: 'answer', 'aria-labelledby': 'answer' },
     head('Answer'),
-    h('p', { class: 'outcome' }, badge(level, `HTTP ${status}`), h('span', { class: 'quiet' }, ` ${timeOf(ms)}`)),
+    h('p', { class: 'outcome' }, badge(level, `HTTP ${status}`), h('span', { class: 'quiet' }, timeOf(ms))),
     answer.trouble === null ? null : trouble(answer.trouble),
     status === 412 ? takeVersion(answer, actions) : null,
     answer.secret === null ? null : secret(answer.secret),

@@ -25,11 +25,14 @@ export function reference(operation: Operation, { components }: ApiDocument): re
         ),
     body === null
       ? null
-      : card({ id: 'body', title: 'Body', note: 'application/json' }, shape('Fields of the body', body, components)),
+      : card(
+          { id: 'body', title: 'Body', note: 'application/json' },
+          shape('Fields of the body', body, components, true),
+        ),
     done.map(({ status, types, schema }) =>
       card(
         { id: `answer-${status}`, title: `Answer ${status}`, note: types.join(', ') },
-        schema === null ? null : shape(`Fields of answer ${status}`, schema, components),
+        schema === null ? null : shape(`Fields of answer ${status}`, schema, components, false),
       ),
     ),
     card(
@@ -47,8 +50,9 @@ export function reference(operation: Operation, { components }: ApiDocument): re
   ];
 }
 
-function shape(caption: string, schema: Schema, { schemas }: ApiDocument['components']): UiElement {
-  const fields = fieldsOf(schema, schemas);
+/** `asked`: is it told what must be there? In an answer that is no news. */
+function shape(caption: string, schema: Schema, { schemas }: ApiDocument['components'], asked: boolean): UiElement {
+  const fields = fieldsOf(schema, schemas).map((field) => ({ ...field, required: asked && field.required }));
   if (fields.length > 0) return fieldTable(caption, fields, []);
   return h('p', { class: 'quiet' }, wordsOf(schema, schemas).type);
 }

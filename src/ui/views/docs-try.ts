@@ -182,7 +182,13 @@ function terminal(curl: string | null): UiElement {
       ? h('p', { class: 'hint' }, 'The line stands here as soon as what is needed is filled in.')
       : [
           h('pre', { id: 'curl', tabindex: 0, role: 'group', 'aria-label': 'curl' }, curl),
-          h('p', { class: 'hint' }, 'The token is taken from ', h('code', {}, `$${TOKEN_VARIABLE}`), '.'),
+          h(
+            'p',
+            { class: 'hint' },
+            'Put your token into ',
+            h('code', {}, `$${TOKEN_VARIABLE}`),
+            '. It is never part of the line.',
+          ),
         ],
   );
 }

@@ -36,6 +36,8 @@ test('a body in words: choices merged, lists and objects down to the last field'
   assert.ok(fields.get('models')?.rules.includes('default ["*"]'));
   assert.equal(fields.get('limits[].unit')?.type, '"requests" or "tokens" or "spend"');
   assert.equal(fields.get('limits[].window.kind')?.type, '"sliding" or "calendar" or "concurrent"');
+  assert.equal(fields.get('limits[].window.kind')?.required, true);
+  assert.equal(fields.get('limits[].window.seconds')?.required, false, 'only one kind of window has it');
   assert.equal(fields.get('expires_at')?.type, 'time or null');
   assert.ok(
     fields.get('expires_at')?.rules.every((rule) => rule.length < 60),

@@ -35,11 +35,15 @@ export function fieldsOf(schema: Schema, schemas: Schemas): readonly Field[] {
 function within(schema: Schema, path: string, schemas: Schemas, depth: number): readonly Field[] {
   if (depth > DEEPEST) return [];
   const found: Field[] = [];
-  for (const part of partsOf(schema, schemas)) {
+  const parts = partsOf(schema, schemas);
+  // A field that only some forms of a thing have is none that must be there.
+  const forms = parts.filter((part) => part.properties !== undefined);
+  const needed = (name: string): boolean => forms.every((part) => part.required?.includes(name) === true);
+  for (const part of parts) {
     for (const [name, each] of Object.entries(part.properties ?? {})) {
       const at = path === '' ? name : `${path}.${name}`;
       found.push(
-        { path: at, ...wordsOf(each, schemas), required: part.required?.includes(name) ?? false },
+        { path: at, ...wordsOf(each, schemas), required: needed(name) },
         ...within(each, at, schemas, depth + 1),
       );
     }

@@ -22,7 +22,11 @@ export function docsRoutes(routes: readonly AdminRoute[]): readonly AdminRoute[]
       reply: { status: 200, schema: z.null(), also: ['text/html'] },
       run: async () => ({
         body: null,
-        text: { type: 'text/html; charset=utf-8', content: page, headers: PAGE_HEADERS },
+        text: {
+          type: 'text/html; charset=utf-8',
+          content: page,
+          headers: { ...PAGE_HEADERS, 'cache-control': 'no-store' },
+        },
       }),
     }),
     route({

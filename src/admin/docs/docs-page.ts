@@ -1,29 +1,14 @@
-import { createHash } from 'node:crypto';
 import { isWrite } from '../route.ts';
 import type { AdminRoute } from '../route.ts';
 import { openApiDocument } from './openapi.ts';
 
-const STYLE = `
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; background: #fff }
-h2 { margin-top: 2.5rem; border-bottom: 1px solid #ccc }
-code, pre { font: 14px/1.4 ui-monospace, monospace; background: #f3f3f3 }
-code { padding: .1rem .3rem }
-pre { padding: .75rem; overflow: auto }
-.method { display: inline-block; min-width: 4.5rem; font-weight: 700 }
-table { border-collapse: collapse; width: 100% }
-th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid #ddd }
-@media (prefers-color-scheme: dark) {
-  body { color: #e6e6e6; background: #161616 }
-  code, pre { background: #262626 }
-  h2, th, td { border-color: #444 }
-  a { color: #8ab4f8 }
-}
-`;
+/** Of the dashboard's files: the page has none of its own. */
+const STYLES = ['base', 'dashboard', 'docs'];
 
-/** The page runs no script and loads nothing: its one style is named by its hash. */
-export const DOCS_CSP = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
-
-/** The API in HTML, from the same routes as its OpenAPI document. */
+/**
+ * The API in HTML, from the same routes as its OpenAPI document. It is whole without script; `src/ui/browser/docs.ts` puts what
+ * can be tried in its place.
+ */
 export function docsPage(routes: readonly AdminRoute[]): string {
   const document = openApiDocument(routes) as {
     readonly info: { readonly title: string; readonly description: string };
@@ -35,14 +20,20 @@ export function docsPage(routes: readonly AdminRoute[]): string {
     ([name, schema]) => `<h3 id="schema-${escape(name)}">${escape(name)}</h3><pre>${json(schema)}</pre>`,
   );
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escape(document.info.title)}</title><style>${STYLE}</style></head>
-<body><main><h1>${escape(document.info.title)}</h1><p>${text(document.info.description)}</p>
-<p><a href="/admin/openapi.json">OpenAPI 3.1</a></p>
+<html lang="en"><head><meta charset="utf-8"><title>${escape(document.info.title)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="robots" content="noindex">
+<link rel="icon" type="image/svg+xml" href="../ui/style/icon.svg">
+${STYLES.map((name) => `<link rel="stylesheet" href="../ui/style/${name}.css">`).join('\n')}
+<script type="module" src="../ui/browser/docs.js"></script></head>
+<body class="dashboard docs"><a class="skip" href="#content">Skip to the content</a>
+<div id="app"><main id="content" class="unscripted" tabindex="-1"><h1>${escape(document.info.title)}</h1><p>${text(document.info.description)}</p>
+<noscript><p>With JavaScript, operations can be searched and tried here.</p></noscript>
+<p><a href="openapi.json">OpenAPI 3.1</a></p>
 <ul>${routes.map(link).join('')}</ul>
 ${operations.join('\n')}
 <h2>Schemas</h2>
 ${schemas.join('\n')}
-</main></body></html>
+</main></div><p id="said" class="unseen" role="status"></p></body></html>
 `;
 }
 

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { DOCS_CSP, docsPage } from '../docs/docs-page.ts';
+import { docsPage } from '../docs/docs-page.ts';
 import { renderOpenApi } from '../docs/openapi.ts';
 import { route } from '../route.ts';
 import type { AdminRoute } from '../route.ts';
+import { PAGE_HEADERS } from './ui-routes.ts';
 
 /** What tells of `routes`. Public: it holds nothing that the published schema does not. */
 export function docsRoutes(routes: readonly AdminRoute[]): readonly AdminRoute[] {
@@ -13,7 +14,7 @@ export function docsRoutes(routes: readonly AdminRoute[]): readonly AdminRoute[]
       name: 'docs.page',
       method: 'GET',
       path: '/admin/docs',
-      summary: 'This API, to read',
+      summary: 'This API, to read and to try',
       rule: { kind: 'public' },
       params: null,
       query: null,
@@ -21,7 +22,11 @@ export function docsRoutes(routes: readonly AdminRoute[]): readonly AdminRoute[]
       reply: { status: 200, schema: z.null(), also: ['text/html'] },
       run: async () => ({
         body: null,
-        text: { type: 'text/html; charset=utf-8', content: page, headers: { 'content-security-policy': DOCS_CSP } },
+        text: {
+          type: 'text/html; charset=utf-8',
+          content: page,
+          headers: { ...PAGE_HEADERS, 'cache-control': 'no-store' },
+        },
       }),
     }),
     route({

@@ -20,7 +20,8 @@ const CSP = [
   "trusted-types 'none'",
 ].join('; ');
 
-const HEADERS = {
+/** On every page and on what it loads. */
+export const PAGE_HEADERS = {
   'content-security-policy': CSP,
   // Asked anew each time, and answered by 304 while it is the same.
   'cache-control': 'no-cache',
@@ -43,7 +44,7 @@ export function uiRoutes(files: readonly UiFile[]): readonly AdminRoute[] {
       query: null,
       body: null,
       reply: { status: 200, schema: z.null(), static: true },
-      run: async () => ({ body: null, text: { type, content, headers: { ...HEADERS, etag } } }),
+      run: async () => ({ body: null, text: { type, content, headers: { ...PAGE_HEADERS, etag } } }),
     }),
   );
 }

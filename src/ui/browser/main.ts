@@ -1,36 +1,17 @@
 import { App } from '../client/app.ts';
-import type { Session } from '../client/app.ts';
 import { VIEWS } from '../client/needs.ts';
 import type { View } from '../client/needs.ts';
 import { page, TITLES } from '../views/page.ts';
 import type { Actions } from '../views/page.ts';
 import type { Room } from '../views/view-model.ts';
+import { focusSoon, need, tabSession } from './document.ts';
 import { patch } from './patch.ts';
 
-const KEPT = 'tokenlat.token';
 /** As the style has it: the column of views, and what lies around and inside cards. */
 const [SIDE, BESIDE, AROUND, INSIDE] = [832, 216, 56, 42];
 const WIDEST = 1344;
 
-/** Storage may be switched off: then nothing is remembered. */
-const session: Session = {
-  read: () => {
-    try {
-      return globalThis.sessionStorage.getItem(KEPT);
-    } catch {
-      return null;
-    }
-  },
-  write: (token) => {
-    try {
-      if (token === null) globalThis.sessionStorage.removeItem(KEPT);
-      else globalThis.sessionStorage.setItem(KEPT, token);
-    } catch {
-      // As above.
-    }
-  },
-};
-
+const session = tabSession();
 const viewOf = (hash: string): View => VIEWS.find((name) => `#/${name}` === hash) ?? 'overview';
 const root = need('app');
 const said = need('said');
@@ -83,30 +64,19 @@ function draw(): void {
 
 async function signIn(token: string, remember: boolean): Promise<void> {
   const opened = await app.signIn(token, remember);
-  focusAfterDraw(opened ? 'title' : 'token');
+  focusSoon(opened ? 'title' : 'token');
 }
 
 function signOut(): void {
   app.signOut();
-  focusAfterDraw('token');
-}
-
-/** Tasks come after the microtask that draws. */
-function focusAfterDraw(id: string): void {
-  setTimeout(() => document.querySelector<HTMLElement>(`#${id}`)?.focus());
-}
-
-function need(id: string): Element {
-  const found = document.querySelector(`#${id}`);
-  if (found === null) throw new Error(`the page has no #${id}`);
-  return found;
+  focusSoon('token');
 }
 
 addEventListener('hashchange', () => {
   // The link that skips to the figures leads into the page, not to a view.
   if (!location.hash.startsWith('#/')) return;
   app.choose({ view: viewOf(location.hash) });
-  focusAfterDraw('title');
+  focusSoon('title');
 });
 document.addEventListener('visibilitychange', () => app.setSeen(document.visibilityState === 'visible'));
 globalThis.addEventListener('resize', draw);
@@ -114,5 +84,5 @@ app.setSeen(document.visibilityState === 'visible');
 
 const kept = session.read();
 draw();
-if (kept === null) focusAfterDraw('token');
+if (kept === null) focusSoon('token');
 else void signIn(kept, true);

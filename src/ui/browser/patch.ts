@@ -22,6 +22,9 @@ function patchAttrs(element: Element, before: UiElement | null, { attrs }: UiEle
 function setAttr(element: Element, name: string, value: string | null): void {
   if (value === null) element.removeAttribute(name);
   else element.setAttribute(name, visible(value));
+  // The attribute is only what a field begins with.
+  if (name === 'value' && (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement))
+    if (element.value !== value) element.value = value ?? '';
   // The attribute is only what an option begins with.
   if (name === 'selected' && element instanceof HTMLOptionElement) element.selected = value !== null;
 }

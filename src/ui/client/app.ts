@@ -44,7 +44,8 @@ export interface AppOptions extends Pick<FeedOptions, 'time' | 'later'> {
   readonly say: (text: string) => void;
 }
 
-const NOT_A_TOKEN: Problem = {
+/** What was typed could not even be sent. */
+export const NOT_A_TOKEN: Problem = {
   kind: 'signed-out',
   what: 'This cannot be a token.',
   advice: 'A token is one line of letters, digits and signs, without blanks.',

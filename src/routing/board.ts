@@ -98,6 +98,18 @@ export class Board {
     return running;
   }
 
+  /** Who asked us for a rest, and for how long from now, milliseconds. */
+  rests(now: number): readonly (readonly [incarnation: string, forMs: number])[] {
+    return [...this.#live].flatMap(([incarnation, { busy }]) =>
+      busy.ownRestUntil > now ? [[incarnation, Math.ceil(busy.ownRestUntil - now)] as const] : [],
+    );
+  }
+
+  /** Another worker was asked for rests. */
+  heedRests(rests: readonly (readonly [incarnation: string, forMs: number])[], now: number): void {
+    for (const [incarnation, forMs] of rests) this.#live.get(incarnation)?.busy.heard(now + forMs);
+  }
+
   /** What a replica runs; counts until `until`, or until it says something new. */
   heed(replica: string, load: Load, until: number): void {
     this.#replicas.set(replica, until);

@@ -19,6 +19,8 @@ export class BusyLimit {
   #good = 0;
   #learnedAt = -Infinity;
   #restUntil = -Infinity;
+  /** As others heard it. */
+  #heardUntil = -Infinity;
   /** 429s without a good answer in between that fewer requests at once would not have spared us. */
   #row = 0;
 
@@ -34,7 +36,17 @@ export class BusyLimit {
 
   /** When it wants to be asked again, in the milliseconds of `now`; in the past = it does not mind. */
   get restUntil(): number {
+    return Math.max(this.#restUntil, this.#heardUntil);
+  }
+
+  /** The same, by what it told us alone. */
+  get ownRestUntil(): number {
     return this.#restUntil;
+  }
+
+  /** It told another worker that it wants a rest until then. */
+  heard(until: number): void {
+    this.#heardUntil = Math.max(this.#heardUntil, until);
   }
 
   /** A 429 came while `running` requests ran, that one included. */

@@ -39,7 +39,7 @@ test('a breaker opens everywhere by the word of one, and closes when that word i
   assert.deepEqual(two.changes, ['m@a soft']);
   // Hearsay is not passed on: nobody keeps it open by quoting the other.
   assert.deepEqual(two.peers.say(1000).open, []);
-  two.peers.hear([{ peer: 'one', word: { running: [], open: [] } }], 2000);
+  two.peers.hear([{ peer: 'one', word: { running: [], open: [], rests: [] } }], 2000);
   assert.equal(two.breakers.of(A, 'chat').state(2000), 'recovering');
   assert.equal(two.breakers.of(A, 'chat').state(20_000), 'closed');
 });
@@ -67,4 +67,17 @@ test('what was seen here stays open when another takes its word back', () => {
   two.peers.hear([{ peer: 'one', word: one.peers.say(0) }], 10);
   two.peers.hear([], 20);
   assert.equal(two.breakers.of(A, 'chat').state(20), 'soft');
+});
+
+test('a rest that one was asked for all keep, and nobody keeps it up by hearsay', () => {
+  const [one, two] = [worker(), worker()];
+  one.board.end(one.board.begin(A, ASK, 0, 1e6), { kind: 'busy', retryAfterMs: 3000 }, 0);
+  two.board.of(A);
+  two.peers.hear([{ peer: 'one', word: one.peers.say(1000) }], 1000);
+  assert.equal(two.board.of(A).busy.restUntil, 3000);
+  assert.deepEqual(two.peers.say(1000).rests, []);
+  // A shorter word that comes later takes nothing back.
+  two.board.end(two.board.begin(A, ASK, 1500, 1e6), { kind: 'busy', retryAfterMs: 100 }, 1500);
+  assert.equal(two.board.of(A).busy.restUntil, 3000);
+  assert.deepEqual(one.peers.say(3000).rests, []);
 });

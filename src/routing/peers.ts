@@ -44,6 +44,7 @@ export class Peers {
     const { board, breakers, probes = () => false } = this.#options;
     return {
       running: [...board.load()],
+      rests: board.rests(now),
       open: [...breakers.opened(now)].flatMap(({ incarnation, kind, state, since, isOwn }) =>
         isOwn && (state === 'soft' || state === 'hard') ? [[incarnation, kind, state, Math.round(since)] as const] : [],
       ),
@@ -57,6 +58,7 @@ export class Peers {
     const stillOpen = new Set<string>();
     for (const { peer, word } of all) {
       board.heed(peer, new Map(word.running), now + keepMs);
+      board.heedRests(word.rests ?? [], now);
       if (word.probes !== undefined && !probes()) this.#takeFindings(peer, word.probes, now);
       for (const [incarnation, kind, state, since] of word.open) {
         const name = `${incarnation}\n${kind}`;

@@ -25,6 +25,8 @@ export interface RoutingWord {
   readonly running: readonly (readonly [incarnation: string, running: number])[];
   /** Breakers that it opened by what it saw itself; `since` tells one opening from the next. */
   readonly open: readonly (readonly [incarnation: string, kind: string, state: 'soft' | 'hard', since: number])[];
+  /** Who asked this worker for a rest, and for how many milliseconds from now. Hearsay is not passed on. */
+  readonly rests?: readonly (readonly [incarnation: string, forMs: number])[];
   /** What probes found, by the one that runs them for all: everything that counts now. */
   readonly probes?: ProbeWord;
 }

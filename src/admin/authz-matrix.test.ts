@@ -80,7 +80,7 @@ const RULES: Readonly<Record<string, string>> = {
   'audit.read': 'admin by query',
   'config.read': 'viewer by none',
   'routing.read': 'viewer by none',
-  'routing.explain': 'viewer by query',
+  'routing.explain': 'viewer by none',
   'request.read': 'viewer by record',
   'status.read': 'viewer by any',
   'live.read': 'viewer by none',

@@ -276,3 +276,30 @@ test('nothing can be changed while the audit cannot be written', async () => {
   assert.equal((await call('POST', '/admin/tenants', { body: { name: 'acme' } })).status, 201);
   await kit.app.close();
 });
+
+test('a business line goes only when nothing is of it any more', async () => {
+  const { call, directory } = adminKit();
+  await directory.put('tenant', 'acme', { name: 'acme', tier: 'standard', limits: [], subjectLimits: [] }, 0);
+  await directory.put(
+    'line',
+    'acme/ads',
+    { tenant: 'acme', name: 'ads', costTier: 'core', limits: [], channels: [] },
+    0,
+  );
+  const budget = {
+    id: 'budget_00000000000000000001',
+    tenant: 'acme',
+    businessLine: 'ads',
+    period: 'day',
+    amount: 5,
+    currency: 'USD',
+    alertsAt: [],
+  } as unknown as Parameters<typeof directory.put<'budget'>>[2];
+  await directory.put('budget', budget.id, budget, 0);
+  const remove = () => call('DELETE', '/admin/tenants/acme/lines/ads', { headers: { 'if-match': '"1"' } });
+  const refused = await remove();
+  assert.equal(refused.status, 409, refused.text);
+  assert.match(refused.text, /budget_00000000000000000001 is still of this business line/);
+  await directory.remove('budget', budget.id, 1);
+  assert.equal((await remove()).status, 200);
+});

@@ -51,7 +51,7 @@ export function createLiveConfig(loaded: LoadedConfig, log: Log, metrics: Pick<M
         },
         onProblem(problems) {
           const [first] = problems;
-          problem = first?.message ?? null;
+          problem = first === undefined ? null : `${first.line}:${first.column} ${first.path} ${first.message}`;
           if (first === undefined) return;
           metrics.anomaly('config_refused');
           log.error('new configuration refused, the old one stays', { problems: problems.length, first: { ...first } });

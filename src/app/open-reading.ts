@@ -11,14 +11,15 @@ import { StartupError } from './startup-error.ts';
 /** The stores of a running server, and its configuration. */
 export type Reading = Stores & { readonly snapshot: Snapshot };
 
+export const NO_REDIS =
+  'no Redis to read from: set redis.url in the configuration, or name the --state of `tokenlat up`';
+
 /** Opens the stores of a running server for a command. Throws `StartupError`. */
 export async function openReading(path: string, stateDir: string): Promise<Reading> {
   const { snapshot } = load(path);
   const redis = snapshot.redis ?? localRedis() ?? redisOf(stateDir);
   if (redis === null) {
-    throw new StartupError(
-      'no Redis to read from: set redis.url in the configuration, or name the --state of `tokenlat up`',
-    );
+    throw new StartupError(NO_REDIS);
   }
   const holdEvents = (): number => snapshot.ledger.sink?.keepUnsent ?? 0;
   const ledger = { ...snapshot.ledger, holdEvents };
@@ -30,7 +31,8 @@ export async function openReading(path: string, stateDir: string): Promise<Readi
   return { ...stores, snapshot };
 }
 
-function redisOf(stateDir: string): Redis | null {
+/** The Redis that a running `tokenlat up` has started; null when there is none. */
+export function redisOf(stateDir: string): Redis | null {
   const socket = resolve(join(stateDir, 'redis', 'redis.sock'));
   if (!existsSync(socket)) return null;
   return { url: `unix://${socket}`, sentinel: null, cluster: null, commandTimeoutMs: 1000, keyPrefix: 'tl:' };

@@ -13,6 +13,7 @@ import type { Audit } from '../core/snapshot.ts';
 import { silentLog } from '../telemetry/silent.ts';
 import { load } from './load.ts';
 import { localRedis } from './local-redis.ts';
+import { NO_REDIS, redisOf } from './open-reading.ts';
 import { checkpointStores } from './open-audit.ts';
 import { StartupError } from './startup-error.ts';
 
@@ -35,16 +36,18 @@ export interface AuditReader {
 
 /**
  * Reads the configuration at `path`. `publicKeys`: files of all keys that signed what is held; by default the one beside
- * `audit.key_file`. Throws `ConfigError`, and `StartupError` when no audit is configured.
+ * `audit.key_file`. `stateDir`: of a running `tokenlat up`, whose Redis may hold checkpoints. Throws `ConfigError`, and `StartupError` when no audit is configured.
  */
-export function readAudit(path: string, publicKeys: readonly string[]): AuditReader {
-  const { snapshot } = load(path);
+export function readAudit(path: string, publicKeys: readonly string[], stateDir = '.tokenlat'): AuditReader {
+  const { snapshot } = load(path, { ownRedis: true });
   const { audit } = snapshot;
   if (audit === null) throw new StartupError('this configuration keeps no audit log: it has no audit section');
   return {
     verify: async () => {
       const keys = (publicKeys.length > 0 ? publicKeys : [keyBeside(audit)]).map(readKey);
-      const stores = checkpointStores(audit, snapshot.redis ?? localRedis(), silentLog);
+      const redis = snapshot.redis ?? localRedis() ?? redisOf(stateDir);
+      if (audit.checkpoint.redis && redis === null) throw new StartupError(NO_REDIS);
+      const stores = checkpointStores(audit, redis, silentLog);
       try {
         return await verifyAudit({ dir: audit.dir, checkpoints: stores, publicKeys: keys });
       } finally {

@@ -12,6 +12,12 @@ import { UserError } from './user-error.ts';
  */
 const EXIT = { failed: 1, usage: 2, config: 3 } as const;
 
+// Whoever reads may have read enough (`| head`).
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
 try {
   await createProgram().parseAsync(process.argv);
 } catch (reason) {

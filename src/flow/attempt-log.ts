@@ -151,7 +151,15 @@ export class AttemptLog {
   leave(how: ClosingHow, usage: Usage): void {
     // One that kept on speaking until the time was up is not to blame for a long answer.
     const spoke = how.kind === 'cut' && how.by === 'deadline' && this.#firstTokenMs !== null;
-    this.#leave({ served: how.kind === 'complete', failed: isBlamed(how) && !spoke }, usage);
+    const isHasty = isTimeUp(how) && this.#isOwnTime();
+    this.#leave({ served: how.kind === 'complete', failed: isBlamed(how) && !spoke && !isHasty }, usage);
+  }
+
+  /** Did the client allow less time than the operator does, and is that time up? A backend is not to blame for haste. */
+  #isOwnTime(): boolean {
+    const { config, decision, deadline, startedAt } = this.#ctx;
+    const allowed = Math.min(config.timeouts.requestMs, decision?.route.timeoutMs ?? Infinity);
+    return deadline - startedAt < allowed && this.#clock.now() >= deadline - 1;
   }
 
   #leave(outcome: { readonly served: boolean; readonly failed: boolean }, usage: Usage): void {
@@ -201,6 +209,13 @@ function tryOutcome(
 ): TryOutcome {
   if (served) return { kind: 'served', completionTokens: usage.completion };
   return failed ? { kind: 'failed', status, retryAfterMs } : { kind: 'left' };
+}
+
+/** Did it end because there was no time left? */
+function isTimeUp(how: ClosingHow): boolean {
+  return (
+    (how.kind === 'cut' && how.by === 'deadline') || (how.kind === 'failed' && how.error.code === 'upstream_timeout')
+  );
 }
 
 /** Is the deployment to blame? Not for what it refused with reason, nor for clients that leave. */

@@ -137,3 +137,18 @@ test('a last try that is full says so, with its wish to be left alone', async ()
   flow.onResponseBody(Buffer.from('error:upstream_rate_limited'), true);
   assert.deepEqual(made.watched[0]?.told, [failedWith(429, 3000)]);
 });
+
+test('a time limit that the client chose blames nobody, the operator’s does', () => {
+  const timeUp: ClosingHow = { kind: 'failed', error: new GatewayError('upstream_timeout', 'x') };
+  for (const [deadline, told] of [
+    [1500, LEFT],
+    [31_000, failedWith(null)],
+  ] as const) {
+    // The kit's operator allows 30 s from 1 s on.
+    const { log, start, clock, watched } = open({ deadline });
+    start('a');
+    clock.at = deadline;
+    log.leave(timeUp, usageOf(0, 0));
+    assert.deepEqual(watched[0]?.told, [told], String(deadline));
+  }
+});

@@ -23,7 +23,12 @@ export function answerHeaders(ctx: GrowingContext, tried: Tried | null): readonl
       ['x-tokenlat-model', headerValue(attempt.candidate.deployment.model)],
       ['x-tokenlat-backend', headerValue(attempt.candidate.deployment.backend.name)],
       ['x-tokenlat-attempts', String(tried.attempts.count)],
-      ['x-route-reason', attempt.candidate.reason],
+      [
+        'x-route-reason',
+        tried.attempts.count > 1 && attempt.candidate !== ctx.decision?.candidates[0]
+          ? 'fallback'
+          : attempt.candidate.reason,
+      ],
     );
     const reason = ctx.decision?.fallbackReason ?? null;
     if (reason !== null) headers.push(['x-fallback-reason', reason]);

@@ -67,6 +67,11 @@ export class Breakers {
     return breaker.state(now) === 'soft' ? 'probe' : 'open';
   }
 
+  /** How long until somebody may be sent there again, milliseconds. */
+  restMs(target: Target, kind: string, now: number): number {
+    return this.#byTarget.get(target.incarnation)?.get(kind)?.restMs(now) ?? 0;
+  }
+
   /** A request goes there. */
   picked(target: Target, kind: string, now: number): void {
     this.#byTarget.get(target.incarnation)?.get(kind)?.picked(now);

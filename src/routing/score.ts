@@ -43,7 +43,7 @@ export interface Scored extends Looked {
   readonly value: number;
 }
 
-/** Another utility than the weighted sum; null = the rule failed, the sum holds. */
+/** Another utility than the weighted sum, at least 0; null = the rule failed, and the sum holds for all candidates. */
 export type Adjust = (looked: Looked, terms: Terms, utility: number) => number | null;
 
 /** Looks at a target once, for one decision. */
@@ -78,14 +78,20 @@ export function score(
   const costTerm = sum === 0 ? () => NEUTRAL : termOf(candidates, (one) => one.cost, policy.costCeiling);
   const latencyTerm =
     sum === 0 ? () => NEUTRAL : termOf(candidates, (one) => one.estimate.totalMs, policy.latencyMs, GUESSED);
-  return candidates.map((one) => {
+  const judged = candidates.map((one) => {
     const terms: Terms = { cost: costTerm(one), latency: latencyTerm(one), quality: one.target.quality };
     const weighted =
       sum === 0
         ? 0
         : (weights.cost * terms.cost + weights.latency * terms.latency + weights.quality * terms.quality) / sum;
-    const adjusted = adjust?.(one, terms, weighted + OFFSET) ?? weighted + OFFSET;
-    const utility = Number.isFinite(adjusted) ? adjusted : weighted + OFFSET;
+    const sumOf = weighted + OFFSET;
+    const adjusted = adjust === null ? sumOf : adjust(one, terms, sumOf);
+    return { one, terms, sumOf, adjusted };
+  });
+  // A score of a rule and a sum are not of one scale: where the rule fails for one, the sum holds for all.
+  const holds = judged.every(({ adjusted }) => adjusted !== null && Number.isFinite(adjusted));
+  return judged.map(({ one, terms, sumOf, adjusted }) => {
+    const utility = holds ? Math.max(0, adjusted ?? sumOf) : sumOf;
     return { ...one, terms, utility, value: utility - load * one.load };
   });
 }

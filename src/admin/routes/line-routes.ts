@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { BudgetRecord, KeyRecord, LineRecord } from '../../core/directory.ts';
 import { AdminError } from '../http/admin-error.ts';
 import { route } from '../route.ts';
 import type { AdminRequest, AdminRoute } from '../route.ts';
@@ -9,6 +10,8 @@ import { createRecord, listRecords, loadForWrite, loadRecord, removeRecord, upda
 
 const ofTenant = z.strictObject({ tenant: tenantName() });
 const byName = z.strictObject({ tenant: tenantName(), line: name() });
+/** Records that are looked at in one step. */
+const PAGE = 200;
 const idOfLine = ({ tenant, line }: z.output<typeof byName>): string => `${tenant}/${line}`;
 
 function requireChannels(
@@ -105,7 +108,8 @@ const remove = route({
   method: 'DELETE',
   path: '/admin/tenants/{tenant}/lines/{line}',
   summary: 'Delete a business line',
-  description: 'Keys that name it keep the name; its limits and cost tier are gone.',
+  description:
+    'Refused with 409 while a key or a budget is of it: without the line its limits and cost tier would be gone.',
   rule: { kind: 'role', role: 'admin', tenant: 'path' },
   params: byName,
   query: null,
@@ -117,9 +121,30 @@ const remove = route({
   },
   run: async (request) => {
     const line = await loadForWrite(request, 'line', idOfLine(request.params));
+    await requireUnused(request, line);
     await removeRecord(request, line);
     return { body: { object: 'line', tenant: line.tenant, name: line.name, deleted: true } };
   },
 });
+
+/** Throws 409 while something is of the line. */
+async function requireUnused({ deps }: AdminRequest<unknown, unknown, unknown>, line: LineRecord): Promise<void> {
+  const { tenant, name } = line;
+  for (const kind of ['key', 'budget'] as const) {
+    let after: string | null = null;
+    for (;;) {
+      const page: readonly (KeyRecord | BudgetRecord)[] = await deps.directory.list(kind, {
+        after,
+        count: PAGE,
+        tenant,
+      });
+      const found = page.find((record) => record.businessLine === name);
+      if (found !== undefined)
+        throw new AdminError('conflict', `The ${kind} ${found.id} is still of this business line.`);
+      if (page.length < PAGE) break;
+      after = page.at(-1)?.id ?? null;
+    }
+  }
+}
 
 export const lineRoutes: readonly AdminRoute[] = [create, list, get, patch, remove];

@@ -1,4 +1,3 @@
-import { AdminError } from '../http/admin-error.ts';
 import { route } from '../route.ts';
 import type { AdminRoute } from '../route.ts';
 import { routingView } from '../schema/report.ts';
@@ -94,15 +93,14 @@ const explain = route({
   summary: 'What would be decided now on a request, and why',
   description:
     'Every candidate with its terms, health and load, as the worker that answers sees them. Where chance decides, it is drawn anew each time. Nothing is sent.',
-  rule: { kind: 'role', role: 'viewer', tenant: 'query' },
+  rule: { kind: 'role', role: 'viewer', tenant: 'none' },
   params: null,
   query: explainQuery,
   body: null,
   reply: { status: 200, schema: explainView },
-  run: async ({ query, tenant, deps }) => {
-    if (tenant === null) throw new AdminError('missing_parameter', 'tenant is missing.', { param: 'tenant' });
+  run: async ({ query, deps }) => {
     const { fallbackReason, candidates, ...rest } = deps.explain({
-      tenant,
+      tenant: query.tenant,
       model: query.model,
       endpoint: query.endpoint,
       type: query.type ?? null,

@@ -5,7 +5,7 @@ const whole = (most: number) => z.int().min(0).max(most);
 
 /** A request as far as routing looks at it. */
 export const explainQuery = z.strictObject({
-  tenant: tenantName().optional().describe("Default: the caller's tenant. Callers of all tenants must name one."),
+  tenant: tenantName().describe('Whose request it would be.'),
   model: modelName().describe('As a client would ask for it; `auto` leaves the choice to the routes.'),
   endpoint: z.enum(['chat', 'completions', 'embeddings']).default('chat'),
   type: label(64).optional().describe('As in `x-request-type`. Default: the endpoint.'),

@@ -75,7 +75,7 @@ export const budgetState = z
     forecast: z.string(),
     exhausted_at: shownTime()
       .nullable()
-      .describe('When it is, or was, used up at that pace; null = not in this period.'),
+      .describe('When it will be used up at that pace; null = not in this period, or it is already.'),
     protected: z.boolean().describe('Is its line, or tenant, in cost protection because of it?'),
   })
   .meta({ id: 'BudgetState' });

@@ -15,9 +15,12 @@ type Report = Awaited<ReturnType<AuditReader['verify']>>;
 type Found = Awaited<ReturnType<AuditReader['find']>>[number];
 
 /** What reads it is loaded with the first command that does. */
-async function readAudit(config: string, publicKeys: readonly string[]): Promise<AuditReader> {
+async function readAudit(
+  { config, state }: { readonly config: string; readonly state: string },
+  publicKeys: readonly string[],
+): Promise<AuditReader> {
   const reading = await import('../../app/read-audit.ts');
-  return reading.readAudit(config, publicKeys);
+  return reading.readAudit(config, publicKeys, state);
 }
 
 /** `tokenlat audit`: verify, export and show the audit log where it lies; list it by the admin API. */
@@ -33,7 +36,9 @@ export function auditCommand(terminal: Terminal = processTerminal): Command {
 }
 
 function withConfig(name: string): Command {
-  return new Command(name).option('-c, --config <file>', 'configuration file', 'tokenlat.yaml');
+  return new Command(name)
+    .option('-c, --config <file>', 'configuration file', 'tokenlat.yaml')
+    .option('--state <folder>', 'state folder of a running `tokenlat up`', '.tokenlat');
 }
 
 function verifyCommand(): Command {
@@ -43,17 +48,17 @@ function verifyCommand(): Command {
     )
     .option('--public-key <file...>', 'public keys of the checkpoints; default: the one beside audit.key_file')
     .option('--json', 'print the report as JSON')
-    .action(
-      async ({ config, publicKey = [], json = false }: { config: string; publicKey?: string[]; json?: boolean }) => {
-        const report = await (await readAudit(config, publicKey)).verify();
-        process.stdout.write(json ? `${JSON.stringify(report)}\n` : describeReport(report));
-        if (!report.ok) process.exitCode = EXIT_NOT_VERIFIED;
-      },
-    );
+    .action(async (words: { config: string; state: string; publicKey?: string[]; json?: boolean }) => {
+      const { publicKey = [], json = false } = words;
+      const report = await (await readAudit(words, publicKey)).verify();
+      process.stdout.write(json ? `${JSON.stringify(report)}\n` : describeReport(report));
+      if (!report.ok) process.exitCode = EXIT_NOT_VERIFIED;
+    });
 }
 
 interface ExportWords {
   readonly config: string;
+  readonly state: string;
   readonly model?: string;
   readonly tenant?: string;
   readonly requestId?: string;
@@ -73,8 +78,8 @@ function exportCommand(): Command {
     .option('--to <time>', 'ISO 8601, this time not included', parseTime)
     .addOption(new Option('--format <format>').choices(['jsonl', 'csv']).default('jsonl'))
     .option('-o, --output <file>', 'default: standard output')
-    .action(async ({ config, format, output, ...filter }: ExportWords) => {
-      const reader = await readAudit(config, []);
+    .action(async ({ config, state, format, output, ...filter }: ExportWords) => {
+      const reader = await readAudit({ config, state }, []);
       const to = output === undefined ? process.stdout : createWriteStream(output, { mode: 0o600 });
       const { records, unreadable } = await reader.export({ ...filter, kind: 'request' }, format, to);
       if (output !== undefined) await finished(to.end());
@@ -83,15 +88,22 @@ function exportCommand(): Command {
     });
 }
 
+interface ShowWords {
+  readonly config: string;
+  readonly state: string;
+  readonly prompts?: boolean;
+  readonly json?: boolean;
+}
+
 function showCommand(): Command {
   return withConfig('show')
     .description('print what the log says of a request; without an id, what chains there are')
     .argument('[request-id]', 'the x-request-id of its answer')
     .option('--prompts', 'decrypt prompts with audit.prompt_key')
     .option('--json', 'print JSON')
-    .action(async (id: string | undefined, words: { config: string; prompts?: boolean; json?: boolean }) => {
-      const { config, prompts = false, json = false } = words;
-      const reader = await readAudit(config, []);
+    .action(async (id: string | undefined, words: ShowWords) => {
+      const { prompts = false, json = false } = words;
+      const reader = await readAudit(words, []);
       if (id === undefined) {
         const { chains } = await reader.verify();
         process.stdout.write(json ? `${JSON.stringify(chains)}\n` : `${describeChains(chains)}\n`);

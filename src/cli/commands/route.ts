@@ -10,7 +10,7 @@ import { show } from '../watch.ts';
 
 interface ExplainFlags extends AdminFlags {
   readonly watch?: boolean;
-  readonly tenant?: string;
+  readonly tenant: string;
   readonly endpoint?: string;
   readonly type?: string;
   readonly session?: string;
@@ -54,7 +54,7 @@ export function routeCommand(terminal: Terminal = processTerminal): Command {
 function explainCommand(terminal: Terminal): Command {
   return watchOption(adminCommand('explain', 'show what would be decided now on a request, with every candidate'))
     .argument('<model>', 'name that a client would ask for; auto leaves the choice to the routes')
-    .option('--tenant <name>', "whose request; default: the token's tenant")
+    .requiredOption('--tenant <name>', 'whose request it would be')
     .option('--endpoint <name>', 'chat, completions or embeddings')
     .option('--type <type>', 'as in x-request-type')
     .option('--session <id>', 'as in x-session-id')

@@ -39,7 +39,7 @@ const score = z.strictObject({
     .meta({ examples: [[{ when: "request.type == 'code' && target.quality < 0.6", multiply: 0.5 }]] }),
   expression: text()
     .optional()
-    .describe('CEL expression that gives the score, in place of the weighted sum. When it fails, the sum holds.')
+    .describe('CEL expression that gives the score, at least 0, in place of the weighted sum. When it fails for one candidate, the sum holds for all.')
     .meta({ examples: ['0.7 * terms.quality + (target.estimate_ms < 2000.0 ? 0.3 : 0.0)'] }),
   temperature: z.number().min(0.001).max(10).default(0.1).describe('Of softmax: the higher, the more evenly. Default: 0.1.'),
 });

@@ -58,7 +58,7 @@ export function standingOf(
     spent,
     percent: amount === 0 ? 100 : Number((BigInt(spent) * 1000n) / BigInt(amount)) / 10,
     forecast: bounded((BigInt(spent) * BigInt(whole) + BigInt(passed) / 2n) / BigInt(passed)),
-    exhaustedAt: exhaustedAt({ amount, spent, start, end, passed, now }),
+    exhaustedAt: exhaustedAt({ amount, spent, start, end, passed }),
   };
 }
 
@@ -68,19 +68,17 @@ function exhaustedAt({
   start,
   end,
   passed,
-  now,
 }: {
   readonly amount: number;
   readonly spent: number;
   readonly start: number;
   readonly end: number;
   readonly passed: number;
-  readonly now: number;
 }): number | null {
-  if (spent === 0) return amount === 0 ? start : null;
+  if (spent === 0) return null;
   const at = BigInt(start) + (BigInt(passed) * BigInt(amount)) / BigInt(spent);
-  // What is used up was so by now, whatever the pace says.
-  if (spent >= amount) return Math.min(Number(at), Math.max(start, now));
+  // When it was used up is not known: a pace tells of what comes, not of what was.
+  if (spent >= amount) return null;
   return at < BigInt(end) ? Number(at) : null;
 }
 

@@ -31,7 +31,7 @@ export interface BudgetStanding {
   readonly percent: number;
   /** What the whole period comes to at its pace so far; never below `spent`. */
   readonly forecast: MicroUnits;
-  /** When it is (or was) used up at that pace, Unix milliseconds; null = not in this period. */
+  /** When it will be used up at that pace, Unix milliseconds; null = not in this period, or it is already. */
   readonly exhaustedAt: number | null;
   /** Is its line (or tenant) in cost protection because of it? */
   readonly protecting: boolean;

@@ -237,9 +237,18 @@ test('rules correct the score; an expression takes its place; one that fails is 
     ),
     /^good/,
   );
-  const failing = scored({ expression: 'claims.level + 1.0', rules: [{ when: 'claims.none == 1', multiply: 0 }] });
-  assert.match(order(failing.decide()), /^cheap/);
-  assert.deepEqual(failing.anomalies, ['route_rule_failed', 'route_rule_failed']);
+  for (const broken of [
+    { expression: 'claims.level + 1.0' },
+    // Of another scale than the sum: where it fails for one, it counts for nobody.
+    { expression: "target.model == 'good' ? double(1 / (target.running * 0)) : -1.0" },
+    { rules: [{ when: 'claims.none == 1', multiply: 0 }] },
+  ]) {
+    const failing = scored(broken);
+    assert.match(order(failing.decide()), /^cheap/);
+    assert.deepEqual(failing.anomalies, ['route_rule_failed']);
+  }
+  // A penalty lifts nobody: scores are not negative.
+  assert.equal(scored({ expression: '-1.0' }).decide().judged()[0]?.utility, 0);
 });
 
 test('without breakers nobody is held back', () => {
@@ -327,4 +336,14 @@ test('tenants have nothing warm in common', () => {
   made.decide({ model: 'm', texts: talk(3), tenant: 'acme' });
   made.decide({ model: 'm', texts: talk(3), tenant: 'globex' });
   assert.deepEqual(made.affinities, ['m miss', 'm miss']);
+});
+
+test('0 % of canaries is none, whatever their weights', () => {
+  for (const score of [null, SCORE]) {
+    const candidates = [candidate('old', 0), candidate('new', 1, true)];
+    const made = rig(config([priced('old', 1, 1), priced('new', 1, 1)], [route('r', { candidates, score })]));
+    const decision = made.decide({ scopes: ['canary'], headers: [['x-canary-percentage', '0']] });
+    assert.equal(order(decision).startsWith('old@b'), true, order(decision));
+    assert.equal(order(decision).includes('new@b'), false);
+  }
 });

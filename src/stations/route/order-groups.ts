@@ -8,7 +8,7 @@ import type { Engine } from '../../routing/engine.ts';
 import type { Adjust, Scored } from '../../routing/score.ts';
 import type { Target } from '../../routing/target.ts';
 import type { RouteContext } from './match-inputs.ts';
-import { askOf, targetOf } from './targets.ts';
+import { askOf, targetOf, workOf } from './targets.ts';
 import { warmthOf } from './warmth.ts';
 
 /** Candidates that stand in for one another; the next group serves when nobody of this one can. */
@@ -72,12 +72,14 @@ export function orderGroups(
   if (judgements.every(({ plan }) => plan.order.length === 0))
     judgements = judge(ctx.config.breakers.whenAllOpen === 'serve' ? 'anybody' : 'late');
   const [first, ...rest] = judgements.flatMap(candidatesOf);
-  if (first === undefined) throw refusal(ctx, judgements, now);
+  if (first === undefined) throw refusal({ ctx, judgements, now }, engine.breakers);
   return {
     candidates: [first, ...rest],
     insteadOf: judgements[0]?.plan.insteadOf ?? null,
     leftOut: judgements.flatMap(({ plan }) =>
-      plan.excluded.map(({ scored, why }) => ({ deployment: scored.target.id, why })),
+      plan.excluded
+        .filter(({ scored }) => !plan.order.some(({ target }) => target === scored.target))
+        .map(({ scored, why }) => ({ deployment: scored.target.id, why })),
     ),
     judged: () => judgedOf(judgements),
     affinity: judgements.find(({ plan }) => plan.order.length > 0)?.plan.affinity ?? null,
@@ -138,7 +140,14 @@ function reasonOf(given: CandidateReason, choice: Choice | null, at: number, { p
 }
 
 /** Why nobody may be asked, and when somebody may be. */
-function refusal(ctx: RouteContext, judgements: readonly Judgement[], now: number): GatewayError {
+function refusal(
+  {
+    ctx,
+    judgements,
+    now,
+  }: { readonly ctx: RouteContext; readonly judgements: readonly Judgement[]; readonly now: number },
+  breakers: Engine['breakers'],
+): GatewayError {
   const out = judgements.flatMap(({ plan }) => plan.excluded);
   const rests = out.filter(({ why }) => why === 'cooling_down').map(({ scored }) => scored.live.busy.restUntil - now);
   if (rests.length > 0)
@@ -151,12 +160,13 @@ function refusal(ctx: RouteContext, judgements: readonly Judgement[], now: numbe
       retryAfterMs: PROBE_PATIENCE_MS,
       headers: [['x-fallback-reason', first.why]],
     });
-  const { policy, text } = ctx.config.breakers;
+  const { text } = ctx.config.breakers;
+  const { kind } = workOf(ctx);
   return new GatewayError(
     'circuit_breaker_open',
     text ?? 'The model failed too often lately. Please try again later.',
     {
-      retryAfterMs: policy.soft.probeEveryMs,
+      retryAfterMs: Math.max(1000, Math.min(...out.map(({ scored }) => breakers.restMs(scored.target, kind, now)))),
       headers: [['x-fallback-reason', 'circuit_breaker_open']],
     },
   );
@@ -180,7 +190,8 @@ function judgedOf(judgements: readonly Judgement[]): readonly Judged[] {
 
 function judgedAs(scored: Scored, place: number | null, reason: Judged['reason'], { policy }: Group): Judged {
   const { target, terms, utility, value, health, running, load, warm, estimate, cost } = scored;
-  const isScored = policy !== null;
+  // By load alone nothing is scored.
+  const isScored = policy !== null && policy !== LEAST_LOADED;
   return {
     deployment: target.id,
     place,

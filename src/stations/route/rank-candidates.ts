@@ -78,7 +78,8 @@ function orderCandidates(options: RankOptions): readonly RouteCandidate[] {
     weightOf,
     random,
   );
-  if (steady.length === 0) return canaries;
+  const others = live.filter(({ canary }) => !canary);
+  if (steady.length === 0) return canaryShare === 0 && others.length > 0 ? others : canaries;
   if (canaryShare === 0) return steady;
   return random() < canaryShare ? [...canaries, ...steady] : [...steady, ...canaries];
 }
@@ -95,10 +96,12 @@ function main(options: RankOptions): readonly Group[] {
 /** The dice say whether canaries serve, by their share; the score says who of them, and who of the others. */
 function byScore(policy: ScorePolicy, options: RankOptions): readonly Group[] {
   const { canaryShare, random } = options;
-  const live = liveOf(options).filter(({ weight, canary }) => weight > 0 || (canary && canaryShare !== null));
+  const all = liveOf(options);
+  const fit = all.filter(({ weight, canary }) => weight > 0 || (canary && canaryShare !== null));
+  const live = canaryShare === 0 && fit.every(({ canary }) => canary) ? all : fit;
   const canaries = live.filter(({ canary }) => canary);
   const steady = live.filter(({ canary }) => !canary);
-  const sum = (some: readonly RouteCandidate[]): number => some.reduce((all, { weight }) => all + weight, 0);
+  const sum = (some: readonly RouteCandidate[]): number => some.reduce((total, { weight }) => total + weight, 0);
   const share = canaryShare ?? sum(canaries) / Math.max(1, sum(live));
   const kinds = share === 0 ? [steady] : random() < share ? [canaries, steady] : [steady, canaries];
   return kinds.map((kind) => together(policy, kind, options));

@@ -88,9 +88,10 @@ function applied(
   variables: ScoreVariables,
   utility: number,
   fault: (name: string, code: string) => void,
-): number {
+): number | null {
   const made = formula?.evaluate(variables) ?? { value: null, fault: null };
   if (made.fault !== null) fault('expression', made.fault);
+  if (made.fault !== null) return null;
   let value = made.value ?? utility;
   for (const { name, match, multiply } of whens) {
     const { matched, fault: code } = match.evaluate(variables);

@@ -52,3 +52,28 @@ test('no mapper of local replies can match an answer of ours', () => {
     }
   }
 });
+
+test('many backends by address stand in one file: Envoy watches each file at a price', () => {
+  const [first] = snapshot.backends.values();
+  assert.ok(first !== undefined);
+  const many = (count: number) => {
+    const made = Array.from({ length: count }, (_, at) => ({
+      ...first,
+      name: `b${at}`,
+      endpoints: [{ host: '10.0.0.1', port: 8000 + at, weight: 1 }],
+    }));
+    const backends = new Map(made.map((backend) => [backend.name, backend]));
+    return renderEnvoy({ ...snapshot, backends }, options).files;
+  };
+  assert.equal([...many(48).keys()].filter((name) => name.startsWith('endpoints-')).length, 48);
+  const files = many(300);
+  assert.equal(
+    [...files.keys()].some((name) => name.startsWith('endpoints-')),
+    false,
+  );
+  const { resources } = parse(files.get('clusters.yaml') ?? '') as {
+    resources: { name: string; type?: string; load_assignment?: object }[];
+  };
+  const last = resources.find(({ name }) => name === 'b299');
+  assert.deepEqual([last?.type, last?.load_assignment === undefined], ['STATIC', false]);
+});

@@ -29,6 +29,11 @@ export const BOOTSTRAP_FILE = 'envoy.yaml';
 
 const HEADER = '# Made by `tokenlat envoy render`: changes made here are lost.\n';
 const CERTIFICATE = 'tokenlat-listener';
+/**
+ * Backends that have their endpoints in files of their own. Envoy holds an inotify instance for each such file, dies when it
+ * gets none, and Linux gives 128 to all processes of a user.
+ */
+const MOST_ENDPOINT_FILES = 48;
 
 /**
  * Everything for an Envoy of our own. The bootstrap changes with the admin port only; listener, routes, clusters and
@@ -43,15 +48,19 @@ export function renderEnvoy(
   const at = (name: string): string => path.posix.join(dir, name);
   const files = new Map<string, string>();
   const backends = [...snapshot.backends.values()];
+  const inFiles = backends.filter(hasEndpointFile).length <= MOST_ENDPOINT_FILES;
   for (const backend of backends) {
-    if (!hasEndpointFile(backend)) continue;
+    if (!inFiles || !hasEndpointFile(backend)) continue;
     files.set(
       endpointFile(backend.name),
       resources('envoy.config.endpoint.v3.ClusterLoadAssignment', [loadAssignment(backend)]),
     );
   }
   const clusters = backends.map((backend) =>
-    backendCluster(backend, snapshot.timeouts, { caFile, endpoints: fileSource(at(endpointFile(backend.name))) }),
+    backendCluster(backend, snapshot.timeouts, {
+      caFile,
+      endpoints: inFiles ? fileSource(at(endpointFile(backend.name))) : null,
+    }),
   );
   files.set(
     'clusters.yaml',

@@ -2,6 +2,7 @@
  * `node bench/micro/decide.ts`: what one decision costs, in microseconds of this machine, and in parts of one `JSON.parse` of
  * a chat request of 8 KB measured in the same run.
  */
+import { micros } from './micros.ts';
 import { Board } from '../../src/routing/board.ts';
 import { Breakers } from '../../src/routing/breakers.ts';
 import { decide } from '../../src/routing/decide.ts';
@@ -31,17 +32,6 @@ function targetOf(at: number): Target {
     quality: (at % 10) / 10,
     prior: { firstTokenMs: 200, tokenMs: 20, totalMs: null },
   };
-}
-
-/** Median of 15 rounds, microseconds a call. */
-function micros(work: () => void, times: number): number {
-  const rounds: number[] = [];
-  for (let round = 0; round < 15; round += 1) {
-    const began = performance.now();
-    for (let time = 0; time < times; time += 1) work();
-    rounds.push(((performance.now() - began) * 1000) / times);
-  }
-  return rounds.toSorted((a, b) => a - b)[7] ?? NaN;
 }
 
 const parse = micros(() => JSON.parse(body), 2000);

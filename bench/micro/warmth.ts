@@ -1,4 +1,5 @@
 /** `node bench/micro/warmth.ts`: what the keys of one request cost, in microseconds of this machine. */
+import { micros } from './micros.ts';
 import { HeaderList } from '../../src/core/http.ts';
 import { type WarmthContext, warmthOf } from '../../src/stations/route/warmth.ts';
 
@@ -13,17 +14,6 @@ function contextOf(affinity: 'session' | 'prefix', length: number): WarmthContex
     principal: { tenant: 'acme' },
     request: { endpoint: 'chat', model: 'm', texts },
   } as unknown as WarmthContext;
-}
-
-/** Median of 15 rounds, microseconds a call. */
-function micros(work: () => void, times: number): number {
-  const rounds: number[] = [];
-  for (let round = 0; round < 15; round += 1) {
-    const began = performance.now();
-    for (let time = 0; time < times; time += 1) work();
-    rounds.push(((performance.now() - began) * 1000) / times);
-  }
-  return rounds.toSorted((a, b) => a - b)[7] ?? NaN;
 }
 
 for (const affinity of ['session', 'prefix'] as const)

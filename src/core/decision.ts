@@ -1,4 +1,4 @@
-import type { OutReason } from './finding.ts';
+import { OUT_REASONS } from './finding.ts';
 import type { Deployment, Route } from './snapshot.ts';
 
 /**
@@ -23,8 +23,9 @@ export interface Candidate {
   readonly reason: CandidateReason;
 }
 
-/** Why a candidate was left out. Closed, too. */
-export type LeftOut = 'circuit_breaker_open' | 'cooling_down' | 'latency_budget' | OutReason;
+/** Why a candidate that could have served was left out. Closed, too: headers, audit and metrics use it. */
+export const LEFT_OUT = ['circuit_breaker_open', 'cooling_down', 'latency_budget', ...OUT_REASONS] as const;
+export type LeftOut = (typeof LEFT_OUT)[number];
 
 /** Why others than usual may serve, as `x-fallback-reason` tells it. */
 export type FallbackReason = 'budget_exhausted' | 'surge' | LeftOut;

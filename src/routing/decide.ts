@@ -1,4 +1,5 @@
-import { isOutReason, OUT_REASONS } from '../core/finding.ts';
+import type { LeftOut } from '../core/decision.ts';
+import { isOutReason } from '../core/finding.ts';
 import type { ScorePolicy } from '../core/score-policy.ts';
 import { type Affinity, chooseWarm, isDearer, type WarmChoice } from './affinity.ts';
 import type { Board } from './board.ts';
@@ -9,11 +10,7 @@ import { type Adjust, look, type Looked, score, type Scored } from './score.ts';
 import type { Ask, Target } from './target.ts';
 import type { Warmth } from './warm-keys.ts';
 
-/** Why a target that could have served is left out. The list is closed: headers, audit and metrics use it. */
-export const EXCLUSIONS = ['circuit_breaker_open', 'cooling_down', 'latency_budget', ...OUT_REASONS] as const;
-export type Exclusion = (typeof EXCLUSIONS)[number];
-
-/** Why a target stands first. Closed, too. */
+/** Why a target stands first. The list is closed. */
 export const CHOICES = [
   'warm',
   'best_score',
@@ -32,7 +29,7 @@ const UNSEEN_MS = 30_000;
 
 export interface Excluded {
   readonly scored: Scored;
-  readonly why: Exclusion;
+  readonly why: LeftOut;
 }
 
 /** Who may serve, best first, and why. */
@@ -42,7 +39,7 @@ export interface Plan {
   readonly excluded: readonly Excluded[];
   readonly choice: Choice | null;
   /** Why another one than usual stands first; null = it is as usual. */
-  readonly insteadOf: Exclusion | null;
+  readonly insteadOf: LeftOut | null;
   /** What being warm did; null = it does not count. */
   readonly affinity: Affinity | null;
 }
@@ -79,7 +76,7 @@ export interface Judges {
 
 interface Sorted {
   readonly open: readonly Looked[];
-  readonly out: readonly { readonly looked: Looked; readonly why: Exclusion; readonly gate: Gate }[];
+  readonly out: readonly { readonly looked: Looked; readonly why: LeftOut; readonly gate: Gate }[];
   /** Whom a breaker wants looked at. */
   readonly probe: LiveTarget | null;
   /** Who is slow and should be asked again. */
@@ -137,7 +134,7 @@ function sort(
   { board, breakers }: Judges,
 ): Sorted {
   const open: Looked[] = [];
-  const out: { looked: Looked; why: Exclusion; gate: Gate }[] = [];
+  const out: { looked: Looked; why: LeftOut; gate: Gate }[] = [];
   let probe: LiveTarget | null = null;
   let slow: LiveTarget | null = null;
   const weights = targets.reduce((sum, { weight }) => sum + weight, 0);
@@ -173,7 +170,7 @@ function unseen(scored: readonly Scored[], { policy, rank, now }: Question): Liv
   return found?.live ?? null;
 }
 
-function exclusionOf({ live, estimate }: Looked, ask: Ask, mayRest: boolean, now: number): Exclusion | null {
+function exclusionOf({ live, estimate }: Looked, ask: Ask, mayRest: boolean, now: number): LeftOut | null {
   if (mayRest && live.busy.restUntil > now) return 'cooling_down';
   const { latencyLimitMs } = ask;
   if (latencyLimitMs !== null && estimate.totalMs !== null && estimate.totalMs > latencyLimitMs)
@@ -231,7 +228,7 @@ function insteadOf(
   first: Scored | undefined,
   excluded: readonly Excluded[],
   { rank, targets }: Question,
-): Exclusion | null {
+): LeftOut | null {
   if (first === undefined) return null;
   const place = ({ target }: Scored): number => targets.indexOf(target);
   const isAhead = (one: Scored): boolean =>

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { type Finding, type OutReason, OUT_REASONS, type Source, SOURCES } from '../core/finding.ts';
 import { Board } from './board.ts';
 import { Breakers } from './breakers.ts';
-import { EXCLUSIONS } from './decide.ts';
+import { LEFT_OUT } from '../core/decision.ts';
 import { Findings } from './findings.ts';
 import { Peers } from './peers.ts';
 import { ids, rig, target } from './routing-kit.test.ts';
@@ -65,7 +65,7 @@ test('what is found unfit is left out with its reason, and comes back', () => {
       plan.excluded.map(({ scored, why }) => `${scored.target.id} ${why}`),
       [`a ${reason}`],
     );
-    assert.ok(EXCLUSIONS.includes(reason));
+    assert.ok(LEFT_OUT.includes(reason));
     assert.equal(ids(made.decide([A, B], 101, { rank: 'given' })), 'a b');
   }
 });

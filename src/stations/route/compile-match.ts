@@ -172,6 +172,18 @@ function compile(source: string, environment: Environment, types: readonly strin
   }
 }
 
+/** The value of an expression, or why there is none. */
+function evaluated(
+  read: Program['read'],
+  variables: Readonly<Record<string, unknown>>,
+): { readonly value: unknown; readonly fault: string | null } {
+  try {
+    return { value: read(variables), fault: null };
+  } catch (reason) {
+    return { value: null, fault: faultOf(reason) };
+  }
+}
+
 /**
  * Compiles a rule in CEL (the Common Expression Language). Names and types are checked here, so that what is left to fail
  * later is what a request lacks. Bounded in size, depth and cost.
@@ -194,14 +206,11 @@ function asMatch<Variables extends Readonly<Record<string, unknown>>>(
     ok: true,
     references,
     evaluate: (variables) => {
-      try {
-        const value = read(variables);
-        return typeof value === 'boolean'
-          ? { matched: value, fault: null }
-          : { matched: false, fault: 'result_not_bool' };
-      } catch (reason) {
-        return { matched: false, fault: faultOf(reason) };
-      }
+      const { value, fault } = evaluated(read, variables);
+      if (fault !== null) return { matched: false, fault };
+      return typeof value === 'boolean'
+        ? { matched: value, fault: null }
+        : { matched: false, fault: 'result_not_bool' };
     },
   };
 }
@@ -222,12 +231,10 @@ export function compileFormula(source: string): Formula | MatchProblem {
     ok: true,
     references,
     evaluate: (variables) => {
-      try {
-        const value = Number(read(variables));
-        return Number.isFinite(value) ? { value, fault: null } : { value: null, fault: 'result_not_a_number' };
-      } catch (reason) {
-        return { value: null, fault: faultOf(reason) };
-      }
+      const { value, fault } = evaluated(read, variables);
+      if (fault !== null) return { value: null, fault };
+      const figure = Number(value);
+      return Number.isFinite(figure) ? { value: figure, fault: null } : { value: null, fault: 'result_not_a_number' };
     },
   };
 }

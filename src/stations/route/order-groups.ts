@@ -1,4 +1,5 @@
 import type { Candidate, CandidateReason, Decision, FallbackReason, Judged, LeftOut } from '../../core/decision.ts';
+import { requestTypeOf } from '../../core/request-type.ts';
 import { GatewayError } from '../../core/error.ts';
 import { isOutReason } from '../../core/finding.ts';
 import { LEAST_LOADED, type ScorePolicy } from '../../core/score-policy.ts';
@@ -105,7 +106,7 @@ function judgeGroup(
   },
   engine: Pick<Engine, 'decide'>,
 ): Judgement {
-  const type = ctx.head.headers.get('x-request-type') ?? ctx.request.endpoint;
+  const type = requestTypeOf(ctx);
   const targets = candidates.map(({ deployment, weight }) => targetOf(deployment, weight, type, ctx.time));
   const [first] = candidates;
   const plan = engine.decide({

@@ -1,3 +1,4 @@
+import { requestTypeOf } from '../../core/request-type.ts';
 import type { Arrived, Authenticated, Received } from '../../core/context.ts';
 import { headerValue } from '../../core/header-value.ts';
 import type { LedgerEvent } from '../../core/ledger-event.ts';
@@ -31,7 +32,7 @@ export function expiryEvent(
     tenant: principal.tenant,
     subject: principal.subject,
     businessLine: principal.businessLine,
-    requestType: headerValue(ctx.head.headers.get('x-request-type') ?? ctx.endpoint),
+    requestType: headerValue(requestTypeOf(ctx)),
     route: '',
     requestedModel: request.model,
     model: deployment?.model ?? '',

@@ -1,3 +1,4 @@
+import { requestTypeOf } from '../../core/request-type.ts';
 import type { RequestContext } from '../../core/context.ts';
 import { type LedgerEvent, type LedgerStatus, ledgerTokens } from '../../core/ledger-event.ts';
 import { costOf, type MicroUnits } from '../../core/money.ts';
@@ -32,7 +33,7 @@ export function ledgerEvent(
     tenant: ctx.principal.tenant,
     subject: ctx.principal.subject,
     businessLine: ctx.principal.businessLine,
-    requestType: ctx.head.headers.get('x-request-type') ?? ctx.endpoint,
+    requestType: requestTypeOf(ctx),
     route: ctx.decision.route.id,
     requestedModel: ctx.request.model,
     model: deployment?.model ?? '',

@@ -58,7 +58,8 @@ export function chooseWarm({ free, open, out, policy, isAdjusted, home, random }
   for (const one of open) isKnown ||= isMatch(one, first);
   if (!isKnown) return { first: atHome(free, place), affinity: 'miss' };
   for (const one of free) {
-    if (!isMatch(one, first) || !peers.includes(one) || one.running > GATE_TIMES * fair(one) + GATE_MORE) continue;
+    if (!isMatch(one, first) || !peers.includes(one) || one.running > GATE_TIMES * fair(one) + GATE_MORE + TIE)
+      continue;
     if (!isAsGood(one, first, policy, isAdjusted)) continue;
     // The order of `free` decides among equals.
     if (best === null || (one.warm ?? 0) > (best.warm ?? 0)) best = one;

@@ -3,6 +3,8 @@ export interface Heap<T> {
   readonly size: () => number;
   readonly push: (key: number, item: T) => void;
   readonly peekKey: () => number;
+  /** The item that `pop` would give. */
+  readonly peek: () => T | undefined;
   readonly pop: () => T | undefined;
 }
 
@@ -44,6 +46,7 @@ export function createHeap<T>(): Heap<T> {
       }
     },
     peekKey: () => entries[0]?.key ?? Infinity,
+    peek: () => entries[0]?.item,
     pop: () => {
       const first = entries[0];
       const last = entries.pop();

@@ -35,6 +35,21 @@ test('a removed item is never done, and can be added anew', () => {
   assert.equal(clock.size(), 1);
 });
 
+test('of two that are due at the same time the removed one is never done, whichever it is', () => {
+  for (const [gone, left] of [
+    ['a', 'b'],
+    ['b', 'a'],
+  ] as const) {
+    const clock = createWorkClock<string>();
+    clock.setPace(1);
+    clock.add('a', 5);
+    clock.add('b', 5);
+    clock.remove(gone);
+    clock.advance(5);
+    assert.deepEqual([clock.take(), clock.take()], [left, undefined]);
+  }
+});
+
 test('whatever the changes of pace, the units done are the area under it', () => {
   const step = fc.record({ ms: fc.integer({ min: 1, max: 1000 }), pace: fc.integer({ min: 0, max: 5 }) });
   fc.assert(

@@ -31,14 +31,9 @@ export function createWorkClock<T>(): WorkClock<T> {
 
   const dropRemoved = (): void => {
     // A removed item may have been added again with more work: only the entry of its newest work counts.
-    while (due.size() > 0) {
-      const key = due.peekKey();
-      const item = due.pop();
-      if (item === undefined) return;
-      if (dueAt.get(item) === key) {
-        due.push(key, item);
-        return;
-      }
+    for (let item = due.peek(); item !== undefined; item = due.peek()) {
+      if (dueAt.get(item) === due.peekKey()) return;
+      due.pop();
     }
   };
 

@@ -61,6 +61,15 @@ export interface RoutingState {
 }
 
 /** What serves here. */
+/** How much of the ledger its copy does not have yet. */
+export interface SinkStanding {
+  /** `behind`: events wait for much longer than the interval at which they are sent; `unknown`: the store does not answer. */
+  readonly state: 'ok' | 'behind' | 'unknown';
+  readonly lagEvents: number | null;
+  /** Age of the oldest of them, milliseconds. */
+  readonly lagMs: number | null;
+}
+
 export interface ServerStatus {
   readonly version: string;
   /** IANA name of the ledger's zone. */
@@ -71,7 +80,7 @@ export interface ServerStatus {
   /** null: there is no audit log. */
   readonly audit: 'ok' | 'failing' | null;
   /** The copy of the ledger in a database; null: there is none. */
-  readonly sink: { readonly state: 'ok' | 'failing'; readonly lagMs: number; readonly delivered: number } | null;
+  readonly sink: SinkStanding | null;
 }
 
 /** A request as far as routing looks at it. */
@@ -120,7 +129,7 @@ export interface AdminDeps {
   readonly routing: () => RoutingState | Promise<RoutingState>;
   /** What this worker would decide now. */
   readonly explain: (ask: ExplainAsk) => Explained;
-  readonly status: () => ServerStatus;
+  readonly status: () => Promise<ServerStatus>;
   /** Never rejects: while the store is away, what was known last. */
   readonly live: () => Promise<LiveState>;
   /** Where budgets stand, by id; one that cannot be measured is left out. */

@@ -237,13 +237,13 @@ export function adminKit(change: Partial<AdminServerOptions> = {}) {
     }),
     routing: () => ({ models: [], routes: [] }),
     explain: ({ model }) => ({ ...EXPLAINED, plan: [`${model}@b`] }),
-    status: () => ({
+    status: async () => ({
       version: '1.2.3',
       zone: 'Europe/Berlin',
       currency: 'USD',
       generation: 4,
       audit: 'ok',
-      sink: null,
+      sink: { state: 'behind', lagEvents: 7, lagMs: 90_000 },
     }),
     live: async () => LIVE,
     budgetStandings: async (budgets) =>

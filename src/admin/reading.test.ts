@@ -199,7 +199,7 @@ test('status: what serves, and the role and tenant of whoever asks', async () =>
     currency: 'USD',
     config_generation: 4,
     audit: { state: 'ok' },
-    sink: null,
+    sink: { state: 'behind', lag_events: 7, lag_ms: 90_000 },
   };
   assert.deepEqual((await call('GET', '/admin/status')).json, { ...expected, role: 'admin', tenant: null });
   const own = await call('GET', '/admin/status', { as: 'viewer@acme' });

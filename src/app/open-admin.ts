@@ -10,6 +10,7 @@ import type { Stores } from '../store/stores.ts';
 import { configView } from './config-view.ts';
 import type { Operators } from './follow-operators.ts';
 import type { Gateway } from './gateway.ts';
+import { createReadSink } from './read-sink.ts';
 import { limitLevels } from './limit-levels.ts';
 import type { OpenedAudit } from './open-audit.ts';
 import { auditPages } from './audit-pages.ts';
@@ -31,6 +32,7 @@ export async function openAdmin(options: OpenAdminOptions): Promise<AdminServer 
   const { config, gateway, found, stores, operators, audit, log } = options;
   const { admin: listen } = config();
   if (listen === null) return null;
+  const sink = createReadSink({ stores, clock: systemClock });
   const live = createReadLive({ store: stores.live, clock: systemClock });
   const server = createAdminServer({
     listen,
@@ -50,7 +52,7 @@ export async function openAdmin(options: OpenAdminOptions): Promise<AdminServer 
     config: () => configView(config()),
     routing: async () => routingView(config(), await live(), found),
     explain: gateway.explain,
-    status: () => serverStatus(config(), audit),
+    status: async () => serverStatus(config(), audit, await sink(config().ledger.sink)),
     live,
     budgetStandings: createReadBudgets({
       quota: stores.quota,

@@ -64,10 +64,10 @@ test('what probes found stands beside it', () => {
 
 test('a server has a currency where all that is paid has the same', () => {
   const audit = { state: () => 'ok' as const };
-  const currency = (...deployments: readonly object[]) => serverStatus(configOf(...deployments), audit).currency;
+  const currency = (...deployments: readonly object[]) => serverStatus(configOf(...deployments), audit, null).currency;
   assert.equal(currency(deployment('a', 1, 'EUR'), deployment('b', 0, 'USD')), 'EUR');
   assert.equal(currency(deployment('a', 1, 'EUR'), deployment('b', 1, 'USD')), null);
   assert.equal(currency(), null);
-  assert.equal(serverStatus(configOf(), audit).audit, null);
-  assert.match(serverStatus(configOf(), audit).version, /^\d+\.\d+\.\d+/);
+  assert.equal(serverStatus(configOf(), audit, null).audit, null);
+  assert.match(serverStatus(configOf(), audit, null).version, /^\d+\.\d+\.\d+/);
 });

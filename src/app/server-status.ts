@@ -4,8 +4,12 @@ import type { AuditLog } from '../core/ports/audit.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import { version } from './version.ts';
 
-/** What serves here. Events of the ledger go to no database by themselves yet: there is no sink. */
-export function serverStatus(config: Snapshot, audit: Pick<AuditLog, 'state'>): ServerStatus {
+/** What serves here. */
+export function serverStatus(
+  config: Snapshot,
+  audit: Pick<AuditLog, 'state'>,
+  sink: ServerStatus['sink'],
+): ServerStatus {
   const [currency, ...others] = currenciesOf(config);
   return {
     version: version(),
@@ -13,6 +17,6 @@ export function serverStatus(config: Snapshot, audit: Pick<AuditLog, 'state'>): 
     currency: currency === undefined || others.length > 0 ? null : currency,
     generation: config.generation,
     audit: config.audit === null ? null : audit.state(),
-    sink: null,
+    sink,
   };
 }

@@ -16,7 +16,7 @@ const status = route({
   body: null,
   reply: { status: 200, schema: statusView },
   run: async ({ caller, deps }) => {
-    const { version, zone, currency, generation, audit, sink } = deps.status();
+    const { version, zone, currency, generation, audit, sink } = await deps.status();
     return {
       body: {
         object: 'status',
@@ -28,7 +28,7 @@ const status = route({
         tenant: caller.tenant,
         config_generation: generation,
         audit: audit === null ? null : { state: audit },
-        sink: sink === null ? null : { state: sink.state, lag_ms: sink.lagMs, delivered: sink.delivered },
+        sink: sink === null ? null : { state: sink.state, lag_events: sink.lagEvents, lag_ms: sink.lagMs },
       },
     };
   },

@@ -20,9 +20,11 @@ export const statusView = z
       .describe('null = no audit log is kept.'),
     sink: z
       .object({
-        state: z.enum(['ok', 'failing']),
-        lag_ms: z.int().describe('Age of the oldest event that is not known to be there.'),
-        delivered: z.int().describe('Events taken since the start.'),
+        state: z
+          .enum(['ok', 'behind', 'unknown'])
+          .describe('behind = events wait for much longer than `ledger.sink.interval`; unknown = the store does not answer.'),
+        lag_events: z.int().nullable().describe('Events that are not known to be there.'),
+        lag_ms: z.int().nullable().describe('Age of the oldest of them.'),
       })
       .nullable()
       .describe('The database that events of the ledger are copied to; null = none.'),

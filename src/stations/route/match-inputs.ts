@@ -1,6 +1,7 @@
 import { CREDENTIAL_HEADERS } from '../../core/credential-headers.ts';
 import type { Arrived, Authenticated, Received, Scheduled, Sheltered } from '../../core/context.ts';
 import type { HeaderList } from '../../core/http.ts';
+import { requestTypeOf } from '../../core/request-type.ts';
 import { isObject, type Json, memberOf } from '../../core/json.ts';
 import { REQUEST_FIELDS, TENANT_FIELDS } from './match-fields.ts';
 import type { RequestField, TenantField } from './match-fields.ts';
@@ -51,7 +52,7 @@ function remainingToday(ctx: RuleContext): bigint {
 
 const REQUEST: Fields<RequestField> = {
   model: (ctx) => ctx.request.model,
-  type: (ctx) => header(ctx, 'x-request-type') || ctx.request.endpoint,
+  type: (ctx) => requestTypeOf(ctx),
   stream: (ctx) => ctx.request.stream,
   n: (ctx) => BigInt(ctx.request.n),
   max_tokens: (ctx) => BigInt(ctx.request.maxOutputTokens ?? -1),

@@ -10,6 +10,8 @@ const CASES: readonly (readonly [string, number | null])[] = [
   ['0', 0],
   ['Fri, 01 Jan 2027 00:00:05 GMT', 5000],
   ['Thu, 31 Dec 2026 00:00:00 GMT', 0],
+  ['999999999', 86_400_000],
+  ['Fri, 01 Jan 2099 00:00:00 GMT', 86_400_000],
   ['-1', null],
   ['soon', null],
   ['1e3', null],

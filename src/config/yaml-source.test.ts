@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readYaml, SOURCE_LIMITS } from './yaml-source.ts';
+import { cpuTimeMs } from '../../test/support/cpu-time.ts';
 
 const plain = (text: string) => ({ text, problem: null });
 const read = (text: string) => readYaml('f.yaml', text, plain);
@@ -28,9 +29,9 @@ test('a key that stands twice is refused, also spelled with escapes', () => {
 
 test('many keys are read in linear time', () => {
   const text = Array.from({ length: 50_000 }, (_, index) => `k${index}: 1`).join('\n');
-  const start = performance.now();
+  const start = cpuTimeMs();
   assert.equal(read(text).problems.length, 0);
-  assert.ok(performance.now() - start < 5000);
+  assert.ok(cpuTimeMs() - start < 5000);
 });
 
 test('bombs end in a problem, quickly', () => {
@@ -38,14 +39,14 @@ test('bombs end in a problem, quickly', () => {
     'a0: &a0 [x,x,x,x,x,x,x,x,x]',
     ...Array.from({ length: 12 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`),
   ].join('\n');
-  const start = performance.now();
+  const start = cpuTimeMs();
   assert.match(first(laughs), /too many values/);
   assert.match(first(`${'['.repeat(60)}${']'.repeat(60)}`), /nested deeper/);
   assert.notEqual(first('['.repeat(200_000)), 'no problem');
   assert.notEqual(first('{a: '.repeat(20_000)), 'no problem');
   assert.match(first('a: &x [*x]'), /leads nowhere|not valid YAML/);
   assert.match(first('x'.repeat(SOURCE_LIMITS.bytes + 1)), /is larger than/);
-  assert.ok(performance.now() - start < 8000);
+  assert.ok(cpuTimeMs() - start < 8000);
 });
 
 test('aliases, tags, several documents and odd keys', () => {

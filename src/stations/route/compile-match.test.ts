@@ -5,6 +5,7 @@ import type { MatchVariables } from './compile-match.ts';
 import { inputReader } from './match-inputs.ts';
 import { config, context } from './route-kit.test.ts';
 import type { Ask } from './route-kit.test.ts';
+import { cpuTimeMs } from '../../../test/support/cpu-time.ts';
 
 const ALL = { request: 'all', tenant: 'all', claims: 'all', headers: 'all' } as const;
 const DAY = { kind: 'calendar', unit: 'day' } as const;
@@ -149,8 +150,8 @@ test('says what it reads, and all of it where it cannot tell', () => {
 
 test('a long message costs linear time', () => {
   const text = 'a'.repeat(1_000_000);
-  const started = performance.now();
+  const started = cpuTimeMs();
   const ask = { texts: [{ param: 'messages[0].content', role: 'user', text }] };
   assert.equal(answer("request.last_message.contains('b') || request.last_message.endsWith('ab')", ask), false);
-  assert.ok(performance.now() - started < 500);
+  assert.ok(cpuTimeMs() - started < 500);
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { redact } from './redact.ts';
+import { cpuTimeMs } from '../../../test/support/cpu-time.ts';
 
 const SECRETS = [
   'sk-proj-abcdefghijklmnop0123456789',
@@ -71,8 +72,8 @@ test('no text makes it slow', () => {
     `bearer ${' '.repeat(5000)}`,
     `eyJ${'a.'.repeat(3000)}`,
   ]) {
-    const began = performance.now();
+    const began = cpuTimeMs();
     redact(text);
-    assert.ok(performance.now() - began < 100, text.slice(0, 20));
+    assert.ok(cpuTimeMs() - began < 100, text.slice(0, 20));
   }
 });

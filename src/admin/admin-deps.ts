@@ -90,6 +90,10 @@ export interface ExplainAsk {
   readonly endpoint: Endpoint;
   /** `x-request-type`; null = the endpoint. */
   readonly type: string | null;
+  /** As in `x-request-class`. */
+  readonly class: string | null;
+  /** What a user says, for classifiers and warm caches; null = nothing is known of it. */
+  readonly prompt: string | null;
   /** As in `x-session-id`. */
   readonly session: string | null;
   readonly stream: boolean;
@@ -109,6 +113,8 @@ export interface Explained {
   readonly route: string | null;
   readonly reason: Decision['reason'] | null;
   readonly fallbackReason: Decision['fallbackReason'];
+  /** Null where the route has no classifier. */
+  readonly classified: Decision['classified'];
   /** Deployments in the order in which they would be tried. */
   readonly plan: readonly string[];
   readonly words: string;

@@ -71,6 +71,7 @@ export const EXPLAINED: Explained = {
   route: 'r',
   reason: 'match',
   fallbackReason: null,
+  classified: { classifier: 'work', class: 'code', by: 'text', margin: 0.25 },
   plan: [],
   words: 'one candidate',
   candidates: [

@@ -6,7 +6,7 @@ import type { Snapshot } from '../core/snapshot.ts';
  * configuration later stays out. URLs lose user, password and query.
  */
 export function configView(config: Snapshot): Json {
-  const { listen, server, redis, auth, tenants, tenantDefaults, backends, models, aliases, routes } = config;
+  const { listen, server, redis, auth, tenants, tenantDefaults, backends, models, aliases, classifiers, routes } = config;
   return {
     generation: config.generation,
     digest: config.digest,
@@ -49,13 +49,22 @@ export function configView(config: Snapshot): Json {
       })),
     })),
     aliases: Object.fromEntries(aliases),
-    routes: routes.map(({ id, models: names, match, fallback, onStoreError, protect }) => ({
+    classifiers: [...classifiers.values()].map(({ name, trustsHeader, rules, text, fallback, classes }) => ({
+      name,
+      header: trustsHeader,
+      rules: rules.length,
+      model: text !== null,
+      default: fallback,
+      classes: [...classes],
+    })),
+    routes: routes.map(({ id, models: names, match, fallback, onStoreError, protect, classifier }) => ({
       id,
       models: names,
       match,
       fallback,
       on_store_error: onStoreError,
       protect,
+      classify: classifier?.name ?? null,
     })),
     limits: { ...config.limits },
     timeouts: { ...config.timeouts },

@@ -1,4 +1,5 @@
 import type { ExplainAsk, Explained } from '../admin/admin-deps.ts';
+import { CLASS_HEADER } from '../core/classifier.ts';
 import type { RequestContext } from '../core/context.ts';
 import { GatewayError } from '../core/error.ts';
 import { HeaderList, type HeaderPair } from '../core/http.ts';
@@ -34,6 +35,7 @@ export function createExplainRoute({
         route: decision.route.id,
         reason: decision.reason,
         fallbackReason: decision.fallbackReason,
+        classified: decision.classified,
         plan: decision.candidates.map(({ deployment }) => deployment.id),
         words,
         candidates: decision.judged(),
@@ -47,7 +49,7 @@ export function createExplainRoute({
   };
 }
 
-const NOTHING = { route: null, reason: null, fallbackReason: null, plan: [], words: '', candidates: [] } as const;
+const NOTHING = { route: null, reason: null, fallbackReason: null, classified: null, plan: [], words: '', candidates: [] } as const;
 
 /** As much of a request as routing reads. Nothing is reserved for it. */
 function contextOf(
@@ -58,8 +60,9 @@ function contextOf(
   const { tier, businessLine } = config.tenants.get(ask.tenant) ?? config.tenantDefaults;
   const headers: HeaderPair[] = [];
   if (ask.type !== null) headers.push(['x-request-type', ask.type]);
+  if (ask.class !== null) headers.push([CLASS_HEADER, ask.class]);
   if (ask.session !== null) headers.push(['x-session-id', ask.session]);
-  const messages = [{ role: 'user', content: '' }];
+  const messages = [{ role: 'user', content: ask.prompt ?? '' }];
   const request: RequestContext['request'] = {
     endpoint: ask.endpoint,
     raw: Buffer.alloc(0),
@@ -70,7 +73,7 @@ function contextOf(
     includeUsage: false,
     maxOutputTokens: ask.maxTokens,
     n: 1,
-    texts: [],
+    texts: ask.prompt === null ? [] : [{ param: 'messages[0].content', role: 'user', text: ask.prompt }],
     promptTokens: ask.promptTokens,
   };
   const now = clock.now();

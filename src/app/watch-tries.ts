@@ -13,7 +13,7 @@ const LONGEST_REST_MS = 30_000;
 export function watchTries({ tries }: Pick<Engine, 'tries'>, clock: Clock): TryWatch {
   return {
     begin(deployment, { request, deadline, ...work }) {
-      const target = targetOf(deployment, deployment.weight, '', clock.time());
+      const target = targetOf(deployment, deployment.weight, deployment.profile.quality, clock.time());
       const began = tries.begin(request, target, work, clock.now(), deadline + GRACE_MS);
       return {
         firstToken: () => {

@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Snapshot } from '../core/snapshot.ts';
+import type { TextModelFile } from '../lib/text-classes/model-file.ts';
 import { checkAdmin } from './check/check-admin.ts';
 import { checkAudit } from './check/check-audit.ts';
 import { checkAuth } from './check/check-auth.ts';
 import { checkBackends } from './check/check-backends.ts';
 import { checkBudgets } from './check/check-budgets.ts';
+import { checkClassifiers } from './check/check-classifiers.ts';
 import { checkLedger } from './check/check-ledger.ts';
 import { checkModels } from './check/check-models.ts';
 import { checkServer } from './check/check-server.ts';
@@ -75,7 +77,7 @@ export function loadConfig(options: LoadOptions): LoadResult {
   const document = withSocketDir(shape.document, options.socketDir);
   const found = check(source, document, files, options);
   if (found.problems.length > 0) return { ok: false, problems: inOrder(found.problems), files: all() };
-  const compiled = compileSnapshot(document, files, found.terms);
+  const compiled = compileSnapshot(document, files, found);
   const digest = digestOf(source, files);
   const snapshot = Object.freeze({ generation: options.generation, digest, ...compiled });
   return { ok: true, snapshot, warnings: inOrder([...found.warnings, ...modeWarnings(source, files)]), files: all() };
@@ -86,7 +88,12 @@ function check(
   document: ConfigDocument,
   files: FileReader,
   options: LoadOptions,
-): { readonly problems: Problem[]; readonly warnings: Problem[]; readonly terms: readonly string[] } {
+): {
+  readonly problems: Problem[];
+  readonly warnings: Problem[];
+  readonly terms: readonly string[];
+  readonly textModels: ReadonlyMap<string, TextModelFile>;
+} {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
   const context: CheckContext = {
@@ -113,7 +120,7 @@ function check(
     checkAudit,
   ];
   for (const rule of rules) rule(context);
-  return { problems, warnings, terms: checkFilter(context) };
+  return { problems, warnings, terms: checkFilter(context), textModels: checkClassifiers(context) };
 }
 
 function checkTenants({ document, problem }: CheckContext): void {

@@ -1,3 +1,4 @@
+import type { Classified } from './classifier.ts';
 import { OUT_REASONS } from './finding.ts';
 import type { Deployment, Route } from './snapshot.ts';
 
@@ -61,6 +62,8 @@ export interface Decision {
   readonly cached: boolean;
   /** Null when it is as usual. */
   readonly fallbackReason: FallbackReason | null;
+  /** Null where the route has no classifier. */
+  readonly classified: Classified | null;
   /** Everybody who was looked at. Made when it is read. */
   readonly judged: () => readonly Judged[];
 }

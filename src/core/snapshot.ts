@@ -1,5 +1,6 @@
 import type { Admin } from './admin-settings.ts';
 import type { BreakerRules } from './breaker-policy.ts';
+import type { Classifier } from './classifier.ts';
 import type { CostTier } from './directory.ts';
 import type { HeaderPair } from './http.ts';
 import type { LimitUnit, LimitWindow } from './limit.ts';
@@ -28,6 +29,8 @@ export interface Snapshot {
   readonly models: ReadonlyMap<string, Model>;
   /** Other names for models: alias to model name. */
   readonly aliases: ReadonlyMap<string, string>;
+  /** By name. */
+  readonly classifiers: ReadonlyMap<string, Classifier>;
   /** In order; the last may be the default. */
   readonly routes: readonly Route[];
   readonly limits: Limits;
@@ -246,7 +249,7 @@ export interface Profile {
   readonly tokenMs: number | null;
   /** 0..1. */
   readonly quality: number;
-  /** By type of request. */
+  /** By class or type of request. */
   readonly qualityFor: ReadonlyMap<string, number>;
   /** Tokens that prompt and answer may have together; 0 = not known, not checked. */
   readonly context: number;
@@ -286,6 +289,10 @@ export interface Route {
   readonly reduceN: boolean;
   /** Candidates by score; null: by the weights of the candidates. */
   readonly score: RouteScore | null;
+  /** What sorts its requests into classes; null = nothing. */
+  readonly classifier: Classifier | null;
+  /** Score of requests of these classes, in place of `score`. */
+  readonly scoreFor: ReadonlyMap<string, RouteScore>;
 }
 
 /** What happens to requests of a line whose budget is used up: cheaper candidates only, a refusal, or nothing. */

@@ -17,6 +17,8 @@ interface Tried {
 export function answerHeaders(ctx: GrowingContext, tried: Tried | null): readonly HeaderPair[] {
   const headers: HeaderPair[] = [...refusalHeaders(ctx.shownId)];
   if (ctx.decision !== undefined) headers.push(['x-route-id', headerValue(ctx.decision.route.id)]);
+  const classified = ctx.decision?.classified ?? null;
+  if (classified !== null) headers.push(['x-route-class', classified.class]);
   const attempt = tried?.attempts.current ?? null;
   if (tried !== null && attempt !== null) {
     headers.push(

@@ -28,6 +28,7 @@ export interface PromMetrics extends Metrics {
 
 const SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const STATION_SECONDS = [0.00005, 0.0002, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10];
+const CLASS_SECONDS = [0.00001, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01];
 const TOKENS = [1, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
 const OPERATIONS = { chat: 'chat', completions: 'text_completion', embeddings: 'embeddings' } as const;
 const WHO = ['gen_ai_operation_name', 'gen_ai_request_model'] as const;
@@ -92,6 +93,13 @@ function instruments(registry: Registry) {
       'model',
       'outcome',
     ]),
+    classes: counter('tokenlat_classified_total', 'Requests by class and by what said it', ['classifier', 'class', 'by']),
+    classTime: histogram(
+      'tokenlat_classification_seconds',
+      'Time to find the class of a request',
+      ['classifier'],
+      CLASS_SECONDS,
+    ),
   };
 }
 
@@ -214,5 +222,9 @@ export function createMetrics({ labelValues, registry = new Registry() }: Metric
     leftOut: (deployment, reason) => series.leftOut([bound('deployment', deployment), reason], 1),
     spent: (event) => recordCost(series, bound, event),
     affinity: (model, outcome) => series.affinity([bound('model', model), outcome], 1),
+    classified({ classifier, class: name, by }, ms) {
+      series.classes([classifier, bound('class', name), by], 1);
+      series.classTime([classifier], ms / 1000);
+    },
   };
 }

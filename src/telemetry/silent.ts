@@ -19,4 +19,5 @@ export const silentMetrics: Metrics = {
   surge: nothing,
   surgeAction: nothing,
   affinity: nothing,
+  classified: nothing,
 };

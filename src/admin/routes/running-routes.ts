@@ -99,11 +99,13 @@ const explain = route({
   body: null,
   reply: { status: 200, schema: explainView },
   run: async ({ query, deps }) => {
-    const { fallbackReason, candidates, ...rest } = deps.explain({
+    const { fallbackReason, classified, candidates, ...rest } = deps.explain({
       tenant: query.tenant,
       model: query.model,
       endpoint: query.endpoint,
       type: query.type ?? null,
+      class: query.class ?? null,
+      prompt: query.prompt ?? null,
       session: query.session ?? null,
       stream: query.stream,
       promptTokens: query.prompt_tokens,
@@ -118,6 +120,7 @@ const explain = route({
         object: 'explain',
         ...rest,
         fallback_reason: fallbackReason,
+        class: classified === null ? null : { ...classified, margin: finite(classified.margin) },
         candidates: candidates.map(({ estimateMs, estimateCost, ...one }) => ({
           ...one,
           estimate_ms: estimateMs,
@@ -127,5 +130,8 @@ const explain = route({
     };
   },
 });
+
+/** JSON has no infinity: a class without a second. */
+const finite = (margin: number | null): number | null => (margin !== null && Number.isFinite(margin) ? margin : null);
 
 export const runningRoutes: readonly AdminRoute[] = [explain, status, live, routing];

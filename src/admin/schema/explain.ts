@@ -9,6 +9,8 @@ export const explainQuery = z.strictObject({
   model: modelName().describe('As a client would ask for it; `auto` leaves the choice to the routes.'),
   endpoint: z.enum(['chat', 'completions', 'embeddings']).default('chat'),
   type: label(64).optional().describe('As in `x-request-type`. Default: the endpoint.'),
+  class: label(64).optional().describe('As in `x-request-class`.'),
+  prompt: z.string().max(8192).optional().describe('What the user says, for classifiers and warm caches.'),
   stream: z.boolean().default(false),
   prompt_tokens: whole(100_000_000).default(100),
   max_tokens: whole(100_000_000).optional().describe("Default: the model's."),
@@ -43,6 +45,15 @@ export const explainView = z
     route: z.string().nullable(),
     reason: z.enum(['model', 'match', 'default']).nullable(),
     fallback_reason: z.string().nullable(),
+    class: z
+      .object({
+        classifier: z.string(),
+        class: z.string(),
+        by: z.enum(['header', 'rule', 'text', 'default']).describe('What said it.'),
+        margin: z.number().nullable().describe('How far it is ahead of the second class, where the text was looked at.'),
+      })
+      .nullable()
+      .describe('Class of the request; null where the route has no classifier.'),
     plan: z.array(z.string()).describe('Deployments in the order in which they would be tried.'),
     words: z.string(),
     candidates: z.array(judged),

@@ -28,7 +28,7 @@ test('every candidate with its terms, and what decided', async () => {
   ]);
   assert.equal(error, null);
   const [head, words, title, , row] = out.split('\n');
-  assert.deepEqual([head, words], ['route r (match)', 'one candidate']);
+  assert.deepEqual([head, words], ['route r (match), class code of work by text', 'one candidate']);
   assert.match(
     title ?? '',
     /^# +deployment +reason +cost +latency +quality +score +less load +health +running +warm +ms +cost µ +weight +load/,
@@ -42,6 +42,8 @@ test('every candidate with its terms, and what decided', async () => {
     model: 'auto',
     endpoint: 'chat',
     type: 'code',
+    class: null,
+    prompt: null,
     session: 's-1',
     stream: true,
     promptTokens: 100,

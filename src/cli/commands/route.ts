@@ -13,6 +13,8 @@ interface ExplainFlags extends AdminFlags {
   readonly tenant: string;
   readonly endpoint?: string;
   readonly type?: string;
+  readonly class?: string;
+  readonly prompt?: string;
   readonly session?: string;
   readonly stream?: boolean;
   readonly promptTokens?: string;
@@ -57,6 +59,8 @@ function explainCommand(terminal: Terminal): Command {
     .requiredOption('--tenant <name>', 'whose request it would be')
     .option('--endpoint <name>', 'chat, completions or embeddings')
     .option('--type <type>', 'as in x-request-type')
+    .option('--class <name>', 'as in x-request-class')
+    .option('--prompt <text>', 'what the user says, for classifiers and warm caches')
     .option('--session <id>', 'as in x-session-id')
     .option('--stream', 'answered piece by piece')
     .option('--prompt-tokens <count>', 'size of the prompt; default: 100')
@@ -86,6 +90,8 @@ function queryOf(model: string, flags: ExplainFlags): URLSearchParams {
   set('tenant', flags.tenant);
   set('endpoint', flags.endpoint);
   set('type', flags.type);
+  set('class', flags.class);
+  set('prompt', flags.prompt);
   set('session', flags.session);
   set('stream', flags.stream);
   set('prompt_tokens', flags.promptTokens);
@@ -103,7 +109,12 @@ function headline(body: Answer): string {
     return `refused: ${printable(refused['status'])} ${printable(refused['code'])}: ${printable(refused['message'])}`;
   const instead =
     body['fallback_reason'] === null ? '' : `, another one than usual: ${printable(body['fallback_reason'])}`;
-  return `route ${printable(body['route'])} (${printable(body['reason'])})${instead}\n${printable(body['words'])}`;
+  return `route ${printable(body['route'])} (${printable(body['reason'])})${instead}${classWords(body['class'] as Answer | null)}\n${printable(body['words'])}`;
+}
+
+function classWords(found: Answer | null): string {
+  if (found === null) return '';
+  return `, class ${printable(found['class'])} of ${printable(found['classifier'])} by ${printable(found['by'])}`;
 }
 
 function text(value: unknown): string {

@@ -1,7 +1,9 @@
 import type { Price } from '../../core/money.ts';
+import type { Classifier } from '../../core/classifier.ts';
+import { shrunk } from '../../lib/text-classes/quality-table.ts';
 import type { Backend, Concurrency, Deployment, Model, Route } from '../../core/snapshot.ts';
 import type { ConfigDocument } from '../schema/document.ts';
-import { compileScore } from './compile-score.ts';
+import { compileScore, compileScoreFor } from './compile-score.ts';
 import { compilePrice } from './compile-price.ts';
 import { relativeTier } from './cost-tiers.ts';
 import { resolveAlias } from './resolve-alias.ts';
@@ -42,7 +44,7 @@ export function modelsOf(route: ConfigDocument['routes'][number]): readonly stri
 }
 
 /** Routes in order, with a route for everything else at the end. */
-export function compileRoutes(document: ConfigDocument): Route[] {
+export function compileRoutes(document: ConfigDocument, classifiers: ReadonlyMap<string, Classifier>): Route[] {
   const routes = document.routes.map((route) => ({
     id: route.name,
     models: modelsOf(route),
@@ -55,6 +57,8 @@ export function compileRoutes(document: ConfigDocument): Route[] {
     divert: route.divert,
     reduceN: route.reduce_n,
     score: compileScore(route),
+    classifier: route.classify === undefined ? null : (classifiers.get(route.classify) ?? null),
+    scoreFor: compileScoreFor(route),
   }));
   if (routes.some((route) => route.match === null && route.models.includes('*'))) return routes;
   const { on_store_error: onStoreError } = document.ledger;
@@ -72,6 +76,8 @@ export function compileRoutes(document: ConfigDocument): Route[] {
       divert: false,
       reduceN: false,
       score: null,
+      classifier: null,
+      scoreFor: new Map(),
     },
   ];
 }
@@ -108,12 +114,23 @@ function compileDeployment(
       firstTokenMs: profile.first_token_ms ?? null,
       tokenMs: profile.token_ms ?? null,
       quality: profile.quality,
-      qualityFor: new Map(Object.entries(profile.quality_for)),
+      qualityFor: compileQualityFor(profile),
       context: profile.context ?? 0,
       defaultMaxTokens: defaultMaxTokens(profile),
     },
     concurrency: compileConcurrency(profile.max_concurrency, entry.limits, shared),
   };
+}
+
+/** Means of observations, drawn to the quality in general. */
+function compileQualityFor(profile: DeploymentEntry['profile']): ReadonlyMap<string, number> {
+  const { quality, quality_for: qualityFor, quality_strength: strength } = profile;
+  return new Map(
+    Object.entries(qualityFor).map(([name, said]) => [
+      name,
+      typeof said === 'number' ? said : shrunk(said, quality, strength),
+    ]),
+  );
 }
 
 function pricesOf({ models }: ConfigDocument): readonly Price[] {

@@ -28,6 +28,13 @@ export function compileScore({ weights, score }: RouteEntry): RouteScore | null 
   };
 }
 
+/** Likewise for the classes that it weighs otherwise. */
+export function compileScoreFor(route: RouteEntry): ReadonlyMap<string, RouteScore> {
+  const score = compileScore(route);
+  if (score === null) return new Map();
+  return new Map(Object.entries(route.weights_for).map(([name, weights]) => [name, { ...score, weights }]));
+}
+
 function spreadOf({ spread, near, temperature }: NonNullable<RouteEntry['score']>): Spread {
   switch (spread) {
     case 'near':

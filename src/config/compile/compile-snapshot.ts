@@ -1,10 +1,12 @@
 import type { Filter, Redis, Server, Snapshot } from '../../core/snapshot.ts';
+import type { TextModelFile } from '../../lib/text-classes/model-file.ts';
 import { deepFreeze } from '../freeze.ts';
 import type { FileReader } from '../references.ts';
 import { DEFAULT_SOCKET_DIR } from '../worker-address.ts';
 import type { ConfigDocument } from '../schema/document.ts';
 import { compileAdmin } from './compile-admin.ts';
 import { compileAudit } from './compile-audit.ts';
+import { compileClassifiers } from './compile-classifiers.ts';
 import { compileAuth } from './compile-auth.ts';
 import { compileBackends } from './compile-backends.ts';
 import { compileBreakers } from './compile-breakers.ts';
@@ -20,10 +22,11 @@ const DEFAULT_MAX_REQUEST_MS = 900_000;
 export function compileSnapshot(
   document: ConfigDocument,
   files: FileReader,
-  terms: readonly string[],
+  read: { readonly terms: readonly string[]; readonly textModels: ReadonlyMap<string, TextModelFile> },
 ): Omit<Snapshot, 'generation' | 'digest'> {
   const { listen, limits, timeouts, retry, telemetry } = document;
   const backends = compileBackends(document);
+  const classifiers = compileClassifiers(document, read.textModels);
   return deepFreeze({
     listen: {
       address: listen.address,
@@ -40,7 +43,8 @@ export function compileSnapshot(
     backends,
     models: compileModels(document, backends),
     aliases: compileAliases(document),
-    routes: compileRoutes(document),
+    classifiers,
+    routes: compileRoutes(document, classifiers),
     limits: {
       bodyBytes: limits.body,
       responseBytes: limits.response,
@@ -58,7 +62,7 @@ export function compileSnapshot(
     retry: { retries: retry.retries, baseMs: retry.base, maxMs: retry.max, retryAfterCapMs: retry.retry_after_cap },
     breakers: compileBreakers(document),
     surge: compileSurge(document),
-    filter: compileFilter(document, terms),
+    filter: compileFilter(document, read.terms),
     responses: { model: document.responses.model },
     ledger: compileLedger(document, files),
     budgets: compileBudgets(document),

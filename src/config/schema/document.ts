@@ -5,6 +5,7 @@ import { authSection } from './auth.ts';
 import { backendsSection } from './backend.ts';
 import { breakersSection } from './breaker.ts';
 import { budgetsSection } from './budget.ts';
+import { classifiersSection } from './classifier.ts';
 import { ledgerSection } from './ledger.ts';
 import { listenSection } from './listen.ts';
 import { aliasesSection, modelsSection } from './model.ts';
@@ -35,6 +36,7 @@ export const documentSchema = z
     backends: backendsSection,
     models: modelsSection,
     aliases: aliasesSection.default({}),
+    classifiers: classifiersSection.default([]),
     routes: routesSection.default([]),
     limits: limitsSection.prefault({}),
     timeouts: timeoutsSection.prefault({}),

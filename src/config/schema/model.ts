@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { concurrencyLimits } from './backend.ts';
+import { className } from './classifier.ts';
 import { deploymentPrice } from './price.ts';
 import { modelName, text } from './scalar.ts';
 
@@ -9,10 +10,27 @@ const profile = z.strictObject({
   token_ms: z.number().min(0.01).max(60_000).optional().describe('Usual time for each further token in milliseconds, likewise. Default: not known.'),
   quality: z.number().min(0).max(1).default(0.5).describe('From 0 to 1. Default: 0.5.'),
   quality_for: z
-    .record(z.string().regex(/^[\x21-\x7e]{1,64}$/, 'must be a type of request: 1 to 64 visible characters'), z.number().min(0).max(1))
+    .record(
+      className(),
+      z.union([
+        z.number().min(0).max(1),
+        z.strictObject({
+          mean: z.number().min(0).max(1).describe('What was observed.'),
+          n: z.int().min(0).max(1_000_000_000).describe('How often. The fewer, the more `quality` counts.'),
+        }),
+      ]),
+    )
     .default({})
-    .describe('Quality for a type of request (`x-request-type`, else the endpoint). Default: `quality`.')
-    .meta({ examples: [{ code: 0.9, batch: 0.6 }] }),
+    .describe(
+      'Quality for a class of requests (`routes[].classify`) or for a type (`x-request-type`, else the endpoint): a figure, or a mean of `n` observations, which is drawn to `quality`. Default: `quality`.',
+    )
+    .meta({ examples: [{ code: 0.9, batch: { mean: 0.6, n: 40 } }] }),
+  quality_strength: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .default(20)
+    .describe('How many observations of a class `quality` is worth. Default: 20.'),
   context: z
     .int()
     .min(1)

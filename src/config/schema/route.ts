@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { className } from './classifier.ts';
 import { modelReference } from './model.ts';
 import { duration, modelPattern, name, text } from './scalar.ts';
 
@@ -44,6 +45,13 @@ const score = z.strictObject({
   temperature: z.number().min(0.001).max(10).default(0.1).describe('Of softmax: the higher, the more evenly. Default: 0.1.'),
 });
 
+const weights = () =>
+  z.strictObject({
+    cost: z.number().min(0).max(1000).default(0).describe('Default: 0.'),
+    latency: z.number().min(0).max(1000).default(0).describe('Default: 0.'),
+    quality: z.number().min(0).max(1000).default(0).describe('Default: 0.'),
+  });
+
 const route = z.strictObject({
   name: name().describe('Shown in `x-route-id`.'),
   models: z
@@ -66,14 +74,17 @@ const route = z.strictObject({
     .default([])
     .describe('Who may serve. Default: the model that was asked for.'),
   fallback: z.array(modelReference()).default([]).describe('Models to try after the chosen one failed.'),
-  weights: z
-    .strictObject({
-      cost: z.number().min(0).max(1000).default(0).describe('Default: 0.'),
-      latency: z.number().min(0).max(1000).default(0).describe('Default: 0.'),
-      quality: z.number().min(0).max(1000).default(0).describe('Default: 0.'),
-    })
+  weights: weights()
     .optional()
     .describe('Candidates by score: what counts, in proportion. All 0: by load alone. Default: by the weights of the candidates.'),
+  classify: name()
+    .optional()
+    .describe('Name of a classifier, which sorts the requests of this route into classes. Default: no classes.'),
+  weights_for: z
+    .record(className(), weights())
+    .default({})
+    .describe('What counts for requests of a class, in place of `weights`. Default: `weights`.')
+    .meta({ examples: [{ code: { cost: 0.1, quality: 0.9 } }] }),
   score: score.optional().describe('How the score is made. Only together with weights.'),
   on_store_error: onStoreError(),
   protect: z

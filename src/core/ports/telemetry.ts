@@ -1,3 +1,4 @@
+import type { Classified } from '../classifier.ts';
 import type { Arrived, RequestContext } from '../context.ts';
 import type { Ending } from '../ending.ts';
 import type { Json } from '../json.ts';
@@ -37,4 +38,6 @@ export interface Metrics {
   surgeAction(action: SurgeAction): void;
   /** What being warm did to a decision for a model: `hit`, `miss`, or `gated` where who is warm has too much to do or is not well. */
   affinity(model: string, outcome: 'hit' | 'miss' | 'gated'): void;
+  /** A request was put in a class, which took so many milliseconds. */
+  classified(classified: Classified, ms: number): void;
 }

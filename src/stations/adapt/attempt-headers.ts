@@ -12,6 +12,7 @@ const CLIENT_ONLY: ReadonlySet<string> = new Set([
   'x-request-region',
   'x-business-line',
   'x-request-type',
+  'x-request-class',
   'x-enable-rag',
   'x-request-timeout-ms',
   'x-session-id',

@@ -180,6 +180,7 @@ export function countingMetrics(): Metrics & { readonly anomalies: string[] } {
     surge: noop,
     surgeAction: noop,
     affinity: noop,
+    classified: noop,
   };
 }
 

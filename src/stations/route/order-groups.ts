@@ -1,4 +1,5 @@
 import type { Candidate, CandidateReason, Decision, FallbackReason, Judged, LeftOut } from '../../core/decision.ts';
+import type { Classifier } from '../../core/classifier.ts';
 import { requestTypeOf } from '../../core/request-type.ts';
 import { GatewayError } from '../../core/error.ts';
 import { isOutReason } from '../../core/finding.ts';
@@ -8,6 +9,7 @@ import type { Choice, Plan, Question } from '../../routing/decide.ts';
 import type { Engine } from '../../routing/engine.ts';
 import type { Adjust, Scored } from '../../routing/score.ts';
 import type { Target } from '../../routing/target.ts';
+import { qualityOf } from './classify.ts';
 import type { RouteContext } from './match-inputs.ts';
 import { askOf, targetOf, workOf } from './targets.ts';
 import { warmthOf } from './warmth.ts';
@@ -27,6 +29,12 @@ export interface Ordered {
   readonly judged: Decision['judged'];
   /** What being warm did to the choice among the first candidates; null = it does not count. */
   readonly affinity: Affinity | null;
+}
+
+/** A class and what gave it. */
+export interface ClassOf {
+  readonly class: string;
+  readonly classifier: Classifier;
 }
 
 interface Judgement {
@@ -55,6 +63,7 @@ export function orderGroups(
     ctx,
     groups,
     adjust,
+    classOf,
     isPreview,
     now,
   }: {
@@ -62,13 +71,15 @@ export function orderGroups(
     readonly groups: readonly Group[];
     /** Corrects scores; null = nothing does. */
     readonly adjust: Adjust | null;
+    /** Class of the request; null = it has none. */
+    readonly classOf: ClassOf | null;
     readonly isPreview: boolean;
     readonly now: number;
   },
   engine: Pick<Engine, 'decide' | 'breakers'>,
 ): Ordered {
   const judge = (lastResort: Question['lastResort']): readonly Judgement[] =>
-    groups.map((group) => judgeGroup({ ctx, group, adjust, isPreview, now, lastResort }, engine));
+    groups.map((group) => judgeGroup({ ctx, group, adjust, classOf, isPreview, now, lastResort }, engine));
   let judgements = judge('nobody');
   if (judgements.every(({ plan }) => plan.order.length === 0))
     judgements = judge(ctx.config.breakers.whenAllOpen === 'serve' ? 'anybody' : 'late');
@@ -93,6 +104,7 @@ function judgeGroup(
     group: { policy, candidates },
     group,
     adjust,
+    classOf,
     isPreview,
     now,
     lastResort,
@@ -100,6 +112,7 @@ function judgeGroup(
     readonly ctx: RouteContext;
     readonly group: Group;
     readonly adjust: Adjust | null;
+    readonly classOf: ClassOf | null;
     readonly isPreview: boolean;
     readonly now: number;
     readonly lastResort: Question['lastResort'];
@@ -107,7 +120,9 @@ function judgeGroup(
   engine: Pick<Engine, 'decide'>,
 ): Judgement {
   const type = requestTypeOf(ctx);
-  const targets = candidates.map(({ deployment, weight }) => targetOf(deployment, weight, type, ctx.time));
+  const targets = candidates.map(({ deployment, weight }) => 
+    targetOf(deployment, weight, qualityOf(deployment, type, classOf), ctx.time),
+  );
   const [first] = candidates;
   const plan = engine.decide({
     ask: askOf(ctx, first?.deployment.profile.defaultMaxTokens ?? null, now),

@@ -10,6 +10,8 @@ export interface RankOptions {
   readonly config: RoutingConfig;
   readonly route: Route;
   readonly asked: Asked;
+  /** Class of the request; null = it has none. */
+  readonly class: string | null;
   /** 0..1 of the requests go to canaries; null: by their weights. */
   readonly canaryShare: number | null;
   /** A light model that serves before all others. */
@@ -87,7 +89,10 @@ function orderCandidates(options: RankOptions): readonly RouteCandidate[] {
 function main(options: RankOptions): readonly Group[] {
   const { config, route, asked } = options;
   if (route.candidates.length === 0) return [expand(namedModel(config, asked) ?? undefined, 'explicit', options)];
-  if (route.score !== null) return byScore(route.score, options);
+  if (route.score !== null) {
+    const ofClass = options.class === null ? undefined : route.scoreFor.get(options.class);
+    return byScore(ofClass ?? route.score, options);
+  }
   return orderCandidates(options).map(({ model, canary }) =>
     expand(config.models.get(model), canary ? 'canary' : 'weighted', options),
   );

@@ -76,6 +76,8 @@ export function route(id: string, changes: Partial<Route> = {}): Route {
     divert: false,
     reduceN: false,
     score: null,
+    classifier: null,
+    scoreFor: new Map(),
     ...changes,
   };
 }
@@ -87,6 +89,7 @@ export function config(models: readonly Model[], routes: readonly Route[], chang
     generation: 1,
     models: new Map(models.map((each) => [each.name, each])),
     aliases: new Map(),
+    classifiers: new Map(),
     routes,
     ledger: { onStoreError: 'deny' } as Snapshot['ledger'],
     retry: { retries: 2, baseMs: 1, maxMs: 1, retryAfterCapMs: 1 },
@@ -167,6 +170,7 @@ export function bench(options: Partial<RouteOptions> = {}): Bench {
     anomaly: (kind: string) => anomalies.push(kind),
     affinity: (name: string, outcome: string) => affinities.push(`${name} ${outcome}`),
     leftOut: noop,
+    classified: noop,
   } as unknown as Metrics;
   const station = createRoute({ log: silentLog, metrics, clock, supports: () => true, ...options });
   return { station, anomalies, affinities, advance: (ms) => (now += ms) };

@@ -1,3 +1,4 @@
+import type { Classified } from '../../core/classifier.ts';
 import type { Routed } from '../../core/context.ts';
 import type { Candidate, Decision } from '../../core/decision.ts';
 import { GatewayError } from '../../core/error.ts';
@@ -9,6 +10,7 @@ import type { Deployment, Model, Route, Snapshot } from '../../core/snapshot.ts'
 import type { Station } from '../../core/station.ts';
 import { createEngine, type Engine } from '../../routing/engine.ts';
 import { underProtection, withinTier } from './cost-rules.ts';
+import { RequestClasses } from './classify.ts';
 import { readCanaryShare } from './canary-share.ts';
 import { namedModel } from './eligible.ts';
 import type { Asked, Supports } from './eligible.ts';
@@ -51,6 +53,8 @@ interface Decided {
   readonly decision: Decision;
   readonly leftOut: Ordered['leftOut'];
   readonly affinity: Ordered['affinity'];
+  /** What finding the class took, milliseconds. */
+  readonly classMs: number;
   readonly words: string;
 }
 
@@ -80,6 +84,7 @@ export function createRoute({
   engine = createEngine({ random }),
 }: RouteOptions): RouteStation {
   const rulesOf = eachConfig((config) => new ScoreRules({ config, metrics, log }));
+  const classesOf = eachConfig((config) => new RequestClasses({ config, metrics, log }));
   const tableOf = eachConfig((config) => new RoutingTable({ config, supports, clock, log, metrics, cache }));
 
   function decideOn(ctx: RouteContext, now: number, isPreview = false): Decided {
@@ -87,23 +92,29 @@ export function createRoute({
     const asked = askedOf(ctx);
     const taken = tableOf(config).take(ctx, asked);
     const { route, reason } = wayOf(config, asked, taken);
+    const faults = [...taken.faults];
+    const { classified, classMs } = classify(ctx, route, faults);
     const { share, note } = readCanaryShare(ctx);
     const diverted = divertedTo(ctx, route, asked);
     const groups = rankCandidates({
       config,
       route,
       asked,
+      class: classified?.class ?? null,
       canaryShare: share,
       diverted,
       supports,
       random,
       healthOf: (deployment) => engine.board.healthOf(incarnationOf(deployment), now),
     });
-    const faults = [...taken.faults];
     const adjust = rulesOf(config).adjust(route.id, ctx, (fault) => faults.push(fault));
     const affordable = withinTier(flat(groups), ctx.principal, directory);
     const fit = new Set(fitting(ctx, affordable.candidates));
-    const ordered = orderGroups({ ctx, groups: keep(groups, fit), adjust, isPreview, now }, engine);
+    const classOf =
+      classified === null || route.classifier === null
+        ? null
+        : { class: classified.class, classifier: route.classifier };
+    const ordered = orderGroups({ ctx, groups: keep(groups, fit), adjust, classOf, isPreview, now }, engine);
     const { candidates: usual, insteadOf, leftOut, judged, affinity } = ordered;
     const saving = underProtection({ ctx, route, usual, protection, now: clock.time() });
     const { candidates } = saving;
@@ -113,6 +124,7 @@ export function createRoute({
       `${candidates.length} candidates, first ${candidates[0].deployment.id} (${candidates[0].reason})`,
       taken.cached ? 'rules remembered' : null,
       ...faults.map((fault) => `rule failed: ${fault}`),
+      classified === null ? null : classWords(classified),
       note,
       affordable.note,
       insteadOf === null ? null : `another one than usual: ${insteadOf}`,
@@ -120,11 +132,23 @@ export function createRoute({
       diverted === null ? null : `high load: tenant goes to ${diverted}${isDiverted ? '' : ', which cannot serve'}`,
     );
     return {
-      decision: { route, reason, candidates, cached: taken.cached, fallbackReason, judged },
+      decision: { route, reason, candidates, cached: taken.cached, fallbackReason, judged, classified },
       leftOut,
       affinity,
+      classMs,
       words,
     };
+  }
+
+  function classify(
+    ctx: RouteContext,
+    { classifier }: Route,
+    faults: string[],
+  ): { readonly classified: Classified | null; readonly classMs: number } {
+    if (classifier === null) return { classified: null, classMs: 0 };
+    const before = clock.now();
+    const classified = classesOf(ctx.config).classify(classifier, ctx, (fault) => faults.push(fault));
+    return { classified, classMs: clock.now() - before };
   }
 
   return {
@@ -159,7 +183,8 @@ function eachConfig<T>(make: (config: Snapshot) => T): (config: Snapshot) => T {
   };
 }
 
-function tell(metrics: Metrics, { decision, leftOut, affinity }: Decided): void {
+function tell(metrics: Metrics, { decision, leftOut, affinity, classMs }: Decided): void {
+  if (decision.classified !== null) metrics.classified(decision.classified, classMs);
   for (const { deployment, why } of leftOut) metrics.leftOut(deployment, why);
   if (decision.fallbackReason === 'surge') metrics.surgeAction('diverted');
   if (affinity !== null) metrics.affinity(decision.candidates[0].deployment.model, affinity);
@@ -168,10 +193,14 @@ function tell(metrics: Metrics, { decision, leftOut, affinity }: Decided): void 
 /** Counts as load from now on, and what it will have warm as warm. */
 function hold({ tries }: Engine, ctx: RouteContext, first: Deployment, now: number): void {
   const work = { ...workOf(ctx), outputTokens: 0, warm: warmthOf(ctx).warm(first.model) };
-  tries.decided(ctx.id, targetOf(first, 1, '', ctx.time), work, now, ctx.deadline);
+  tries.decided(ctx.id, targetOf(first, 1, first.profile.quality, ctx.time), work, now, ctx.deadline);
 }
 
 const wordsOf = (...words: readonly (string | null)[]): string => words.filter((word) => word !== null).join('; ');
+
+/** What the trail says of a class. */
+const classWords = ({ classifier, class: name, by, margin }: Classified): string =>
+  `class ${name} of ${classifier} by ${by}${margin === null || !Number.isFinite(margin) ? '' : `, margin ${margin.toFixed(3)}`}`;
 
 const flat = (groups: readonly Group[]): readonly Candidate[] => groups.flatMap(({ candidates }) => candidates);
 
@@ -214,6 +243,8 @@ function routeToModel(config: Snapshot, { name }: Model, base: Route | null): Ro
     divert: false,
     reduceN: false,
     score: null,
+    classifier: null,
+    scoreFor: new Map(),
   };
   return { ...rules, id: `model:${name}`, models: [name] };
 }

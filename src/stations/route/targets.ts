@@ -23,7 +23,7 @@ export function incarnationOf(deployment: Deployment): string {
 interface Made {
   readonly target: Target;
   readonly weight: number;
-  readonly type: string;
+  readonly quality: number;
   readonly price: Price;
 }
 const made = new WeakMap<Deployment, Made>();
@@ -31,19 +31,19 @@ const made = new WeakMap<Deployment, Made>();
 /**
  * A deployment as the routing core sees it.
  * @param weight - Its share among equals; 0 counts as 1.
- * @param type - Of the request, for the quality.
+ * @param quality - For the request, 0..1.
  * @param time - Unix milliseconds, for the price.
  */
-export function targetOf(deployment: Deployment, weight: number, type: string, time: number): Target {
+export function targetOf(deployment: Deployment, weight: number, quality: number, time: number): Target {
   const price = priceAt(deployment.price, time);
   const last = made.get(deployment);
-  if (last !== undefined && last.price === price && last.weight === weight && last.type === type) return last.target;
-  const target = makeTarget(deployment, weight, type, price);
-  made.set(deployment, { target, weight, type, price });
+  if (last !== undefined && last.price === price && last.weight === weight && last.quality === quality) return last.target;
+  const target = makeTarget(deployment, weight, quality, price);
+  made.set(deployment, { target, weight, quality, price });
   return target;
 }
 
-function makeTarget(deployment: Deployment, weight: number, type: string, price: Price): Target {
+function makeTarget(deployment: Deployment, weight: number, quality: number, price: Price): Target {
   const { profile } = deployment;
   return {
     id: deployment.id,
@@ -58,7 +58,7 @@ function makeTarget(deployment: Deployment, weight: number, type: string, price:
       completion: price.completionPerMtok,
       currency: deployment.price.currency,
     },
-    quality: profile.qualityFor.get(type) ?? profile.quality,
+    quality,
     prior: { firstTokenMs: profile.firstTokenMs, tokenMs: profile.tokenMs, totalMs: profile.p95Ms },
   };
 }

@@ -22,6 +22,7 @@ export function traceOf(ctx: Partial<RequestContext> & Arrived, ending: Ending):
     stream: ctx.request?.stream ?? null,
     route: ctx.decision?.route.id ?? null,
     route_reason: ctx.decision?.reason ?? null,
+    class: shownClass(ctx),
     fallback_reason: ctx.decision?.fallbackReason ?? null,
     surge: shownSurge(ctx),
     candidates: (ctx.decision?.judged() ?? []).map(shownCandidate),
@@ -59,6 +60,15 @@ function shownSurge({ surge, decision }: Partial<RequestContext>): Json {
     diverted: decision?.fallbackReason === 'surge',
     buffered,
   };
+}
+
+/** Which class the request was put in, and by what; null where the route has no classifier. */
+function shownClass({ decision }: Partial<RequestContext>): Json {
+  const classified = decision?.classified ?? null;
+  if (classified === null) return null;
+  const { classifier, class: name, by, margin } = classified;
+  const isNumber = margin !== null && Number.isFinite(margin);
+  return { classifier, class: name, by, margin: isNumber ? Math.round(margin * 1000) / 1000 : null };
 }
 
 function shownCandidate(judged: Judged): Json {

@@ -118,6 +118,7 @@ test("a request's story is told with its stations, its tries, its usage and its 
     stream: true,
     route: 'r',
     route_reason: 'match',
+    class: null,
     fallback_reason: null,
     surge: null,
     candidates: [{ ...SHOWN, estimate_ms: 900, estimate_cost_micros: 12 }],

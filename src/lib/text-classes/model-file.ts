@@ -71,7 +71,7 @@ export function readTextModel(text: string): TextModelFile | { readonly fault: T
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return { fault: { path: '', message: 'is not JSON', ...placeOf(text, String(error)) } };
+    return { fault: syntaxFault(text, error instanceof Error ? error.message : String(error)) };
   }
   try {
     return fileOf(value);
@@ -87,12 +87,15 @@ export function faultText({ path, message, line, column }: TextModelFault): stri
   return path === '' ? `${message}${place}` : `has an unfit "${path}": it ${message}${place}`;
 }
 
-/** V8 names the place in its message, except for texts that end too early. */
-function placeOf(text: string, message: string): { readonly line: number; readonly column: number } {
-  const told = /at position (\d+)/.exec(message)?.[1];
-  const before = text.slice(0, told === undefined ? text.length : Number(told));
+/** V8 names the place in its message; of a strange character it quotes what is around it instead. */
+function syntaxFault(text: string, message: string): TextModelFault {
+  const isCut = message.includes('end of JSON input');
+  const told = isCut ? String(text.length) : /at position (\d+)/.exec(message)?.[1];
+  if (told === undefined)
+    return { path: '', message: `is not JSON: ${message.replaceAll(/\s+/g, ' ')}`, line: null, column: null };
+  const before = text.slice(0, Number(told));
   const line = before.split('\n').length;
-  return { line, column: before.length - before.lastIndexOf('\n') };
+  return { path: '', message: 'is not JSON', line, column: before.length - before.lastIndexOf('\n') };
 }
 
 function fileOf(value: unknown): TextModelFile {

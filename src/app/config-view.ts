@@ -6,7 +6,8 @@ import type { Snapshot } from '../core/snapshot.ts';
  * configuration later stays out. URLs lose user, password and query.
  */
 export function configView(config: Snapshot): Json {
-  const { listen, server, redis, auth, tenants, tenantDefaults, backends, models, aliases, classifiers, routes } = config;
+  const { listen, server, redis, auth, tenants, tenantDefaults, backends, models, aliases, classifiers, routes } =
+    config;
   return {
     generation: config.generation,
     digest: config.digest,

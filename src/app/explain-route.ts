@@ -49,7 +49,15 @@ export function createExplainRoute({
   };
 }
 
-const NOTHING = { route: null, reason: null, fallbackReason: null, classified: null, plan: [], words: '', candidates: [] } as const;
+const NOTHING = {
+  route: null,
+  reason: null,
+  fallbackReason: null,
+  classified: null,
+  plan: [],
+  words: '',
+  candidates: [],
+} as const;
 
 /** As much of a request as routing reads. Nothing is reserved for it. */
 function contextOf(

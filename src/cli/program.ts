@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { auditCommand } from './commands/audit.ts';
 import { budgetCommand } from './commands/budget.ts';
+import { classifierCommand } from './commands/classifier.ts';
 import { completionCommand } from './commands/completion.ts';
 import { configCommand } from './commands/config.ts';
 import { costCommand } from './commands/cost.ts';
@@ -45,6 +46,7 @@ export function createProgram(): Command {
     topCommand(),
     liveCommand(),
     routeCommand(),
+    classifierCommand(),
     completionCommand(program),
   ]) {
     program.addCommand(command);

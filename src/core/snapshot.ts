@@ -31,7 +31,7 @@ export interface Snapshot {
   readonly aliases: ReadonlyMap<string, string>;
   /** By name. */
   readonly classifiers: ReadonlyMap<string, Classifier>;
-  /** In order; the last may be the default. */
+  /** The last may be the default. */
   readonly routes: readonly Route[];
   readonly limits: Limits;
   readonly timeouts: Timeouts;
@@ -40,7 +40,8 @@ export interface Snapshot {
   /** What is done under high load; null = nothing. */
   readonly surge: SurgePolicy | null;
   readonly filter: Filter;
-  readonly responses: Responses;
+  /** What `model` says in an answer. */
+  readonly responses: { readonly model: 'requested' | 'served' | 'upstream' };
   readonly ledger: Ledger;
   readonly budgets: Budgets;
   readonly telemetry: Telemetry;
@@ -284,14 +285,13 @@ export interface Route {
   readonly onStoreError: OnStoreError;
   readonly timeoutMs: number | null;
   readonly protect: Protect;
-  /** Under high load: may a light model serve, and may fewer choices be given than asked for? */
+  /** Under high load: may a light model serve, may fewer choices be given than asked for? */
   readonly divert: boolean;
   readonly reduceN: boolean;
   /** Candidates by score; null: by the weights of the candidates. */
   readonly score: RouteScore | null;
-  /** What sorts its requests into classes; null = nothing. */
+  /** Sorts its requests into classes, some of which have a score of their own; null = nothing does. */
   readonly classifier: Classifier | null;
-  /** Score of requests of these classes, in place of `score`. */
   readonly scoreFor: ReadonlyMap<string, RouteScore>;
 }
 
@@ -331,11 +331,6 @@ export interface Filter {
   readonly enabled: boolean;
   /** Words and phrases, as written. */
   readonly terms: readonly string[];
-}
-
-export interface Responses {
-  /** What `model` says in an answer. */
-  readonly model: 'requested' | 'served' | 'upstream';
 }
 
 export interface Ledger {

@@ -93,7 +93,11 @@ function instruments(registry: Registry) {
       'model',
       'outcome',
     ]),
-    classes: counter('tokenlat_classified_total', 'Requests by class and by what said it', ['classifier', 'class', 'by']),
+    classes: counter('tokenlat_classified_total', 'Requests by class and by what said it', [
+      'classifier',
+      'class',
+      'by',
+    ]),
     classTime: histogram(
       'tokenlat_classification_seconds',
       'Time to find the class of a request',

@@ -25,7 +25,7 @@ export function rowsOf(texts: readonly string[], bits: number): Rows {
     figures.set(read.figures, row * FIGURES.length);
   }
   const slots = new Int32Array(starts[texts.length] as number);
-  for (const [row, part] of parts.entries()) slots.set(part, starts[row] as number);
+  for (const [row, part] of parts.entries()) slots.set(part, starts[row]);
   return { bits, count: texts.length, starts, slots, values, figures };
 }
 
@@ -45,12 +45,7 @@ export function dotRow(
   return sum;
 }
 
-function addRow(
-  { bits, starts, slots, values, figures }: Rows,
-  row: number,
-  factor: number,
-  into: Float64Array,
-): void {
+function addRow({ bits, starts, slots, values, figures }: Rows, row: number, factor: number, into: Float64Array): void {
   const end = starts[row + 1] as number;
   const step = factor * (values[row] as number);
   for (let at = starts[row] as number; at < end; at += 1) {

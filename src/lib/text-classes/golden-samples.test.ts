@@ -6,16 +6,41 @@ import type { Sample } from './train.ts';
 
 const PARTS = {
   code: {
-    begin: ['write a function that', 'fix the bug where the code', 'refactor this class so it', 'why does my python script'],
-    end: ['parses json input', 'returns null on an empty list', 'throws a type error in the loop', 'sorts an array of objects'],
+    begin: [
+      'write a function that',
+      'fix the bug where the code',
+      'refactor this class so it',
+      'why does my python script',
+    ],
+    end: [
+      'parses json input',
+      'returns null on an empty list',
+      'throws a type error in the loop',
+      'sorts an array of objects',
+    ],
   },
   math: {
-    begin: ['solve the equation where x', 'what is the sum when the total', 'prove that the integral', 'how many apples remain if she'],
+    begin: [
+      'solve the equation where x',
+      'what is the sum when the total',
+      'prove that the integral',
+      'how many apples remain if she',
+    ],
     end: ['equals 12 times 7', 'converges as n grows', 'is divided by 3 and doubled', 'buys 15 and gives away 4'],
   },
   chat: {
-    begin: ['tell me a story in which', 'what should I cook when', 'recommend a film where', 'write a birthday wish for a friend who'],
-    end: ['the dog finds its way home', 'guests come on a rainy evening', 'two sisters travel by train', 'loves gardening and tea'],
+    begin: [
+      'tell me a story in which',
+      'what should I cook when',
+      'recommend a film where',
+      'write a birthday wish for a friend who',
+    ],
+    end: [
+      'the dog finds its way home',
+      'guests come on a rainy evening',
+      'two sisters travel by train',
+      'loves gardening and tea',
+    ],
   },
 } as const;
 

@@ -37,7 +37,8 @@ export function kMeans({
     const next: number[] = [];
     for (const [group, n] of counts.entries())
       if (n > 0) for (let at = 0; at < width; at += 1) next.push((sums[group * width + at] as number) / n);
-    const isStill = next.length === values.length && next.every((value, at) => Math.abs(value - (values[at] as number)) < 1e-9);
+    const isStill =
+      next.length === values.length && next.every((value, at) => Math.abs(value - (values[at] as number)) < 1e-9);
     values = Float64Array.from(next);
     if (isStill) break;
   }

@@ -1,4 +1,5 @@
 import { FEATURES_VERSION } from './features.ts';
+import { MODEL_LIMITS } from './limits.ts';
 import { type TextClass, type TextModel, weightsOf } from './linear.ts';
 import type { Mean, QualityTable } from './quality-table.ts';
 
@@ -21,7 +22,6 @@ export interface TextModelFault {
 
 const FORMAT = 'tokenlat-text-classes';
 const VERSION = 1;
-export const MODEL_LIMITS = { bits: { least: 8, most: 16 }, outputs: 64, classes: 64, models: 256 } as const;
 const CLASS_NAME = /^[\x21-\x7e]{1,64}$/;
 /** Weights are kept in so many steps on each side of 0. */
 const STEPS = 127;
@@ -145,13 +145,15 @@ function classesAt(value: unknown, width: number): readonly TextClass[] {
 
 function qualityAt(value: unknown, names: ReadonlySet<string>): QualityTable {
   const models = Object.entries(objectAt(value, 'quality'));
-  if (models.length > MODEL_LIMITS.models) throw new Unfit('quality', `must have at most ${MODEL_LIMITS.models} models`);
+  if (models.length > MODEL_LIMITS.models)
+    throw new Unfit('quality', `must have at most ${MODEL_LIMITS.models} models`);
   return new Map(
     models.map(([model, item]) => {
       const path = `quality[${JSON.stringify(model)}]`;
       const entry = objectAt(item, path);
       const classes = Object.entries(objectAt(entry['classes'], `${path}.classes`)).map(([name, mean]) => {
-        if (!names.has(name)) throw new Unfit(`${path}.classes[${JSON.stringify(name)}]`, 'is of no class of the model');
+        if (!names.has(name))
+          throw new Unfit(`${path}.classes[${JSON.stringify(name)}]`, 'is of no class of the model');
         return [name, meanAt(mean, `${path}.classes[${JSON.stringify(name)}]`)] as const;
       });
       return [model, { ...meanAt(entry, path), classes: new Map(classes) }];

@@ -2,6 +2,7 @@ import { FIGURES } from './features.ts';
 import { dotRow, fitRidge, rowsOf, type Rows } from './fit-ridge.ts';
 import { foldsOf, seededRandom } from './folds.ts';
 import { kMeans } from './k-means.ts';
+import { USUAL_TRAINING } from './limits.ts';
 import { nearest, type TextClass, type TextModel } from './linear.ts';
 import { tabulate, type QualityTable } from './quality-table.ts';
 
@@ -26,8 +27,6 @@ export interface TrainOptions {
   readonly folds?: number;
   readonly seed?: number;
 }
-
-export const USUAL_TRAINING = { bits: 13, penalty: 10, classes: 12, folds: 5, seed: 1 } as const;
 
 /** A model, and what is known of it from samples that it had not learned from. */
 export interface Trained {
@@ -79,7 +78,9 @@ function lessonOf(samples: readonly Sample[]): Lesson {
   if (samples.length === 0) throw new TrainError('there are no samples');
   const named = samples.filter((sample) => sample.class !== null).length;
   if (named > 0 && named < samples.length)
-    throw new TrainError(`${samples.length - named} of ${samples.length} samples have no class: give one to all or to none`);
+    throw new TrainError(
+      `${samples.length - named} of ${samples.length} samples have no class: give one to all or to none`,
+    );
   if (named > 0) {
     const names = [...new Set(samples.map((sample) => sample.class as string))].toSorted();
     if (names.length < 2) throw new TrainError(`all samples are of the class "${names[0]}": two at least are needed`);
@@ -98,7 +99,11 @@ function lessonOf(samples: readonly Sample[]): Lesson {
   const gaps = models.map((model) =>
     Float64Array.from(samples, ({ quality }) => (quality.get(model) as number) - meanOf([...quality.values()])),
   );
-  return { width: models.length === 2 ? 1 : models.length, wanted: models.length === 2 ? gaps.slice(0, 1) : gaps, names: null };
+  return {
+    width: models.length === 2 ? 1 : models.length,
+    wanted: models.length === 2 ? gaps.slice(0, 1) : gaps,
+    names: null,
+  };
 }
 
 const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -147,7 +152,9 @@ function fitAll(
 /** Classes of outputs that lie close together; the first are those where it matters least who serves. */
 function bands(outputs: Float64Array, { width }: Lesson, count: number, seed: number): readonly TextClass[] {
   const { values } = kMeans({ points: outputs, width, count, random: seededRandom(seed) });
-  const centres = Array.from({ length: values.length / width }, (_, at) => [...values.subarray(at * width, (at + 1) * width)]);
+  const centres = Array.from({ length: values.length / width }, (_, at) => [
+    ...values.subarray(at * width, (at + 1) * width),
+  ]);
   const square = (centre: readonly number[]): number => centre.reduce((sum, value) => sum + value * value, 0);
   return centres
     .toSorted((a, b) => square(a) - square(b))

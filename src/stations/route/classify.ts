@@ -1,7 +1,8 @@
 import { CLASS_HEADER, type Classified, type Classifier } from '../../core/classifier.ts';
 import type { TextPart } from '../../core/chat-request.ts';
+import type { Clock } from '../../core/ports/clock.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
-import type { Deployment, Snapshot } from '../../core/snapshot.ts';
+import type { Deployment, Route, Snapshot } from '../../core/snapshot.ts';
 import { compileMatch, type Match } from './compile-match.ts';
 import { inputReader, type RuleContext } from './match-inputs.ts';
 import { unionOf } from './references.ts';
@@ -10,6 +11,13 @@ export interface RequestClassesOptions {
   readonly config: Pick<Snapshot, 'classifiers'>;
   readonly metrics: Pick<Metrics, 'anomaly'>;
   readonly log: Pick<Log, 'error'>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** A class and what gave it. */
+export interface ClassOf {
+  readonly class: string;
+  readonly classifier: Classifier;
 }
 
 interface Rules {
@@ -25,6 +33,19 @@ export class RequestClasses {
   constructor(options: RequestClassesOptions) {
     this.#options = options;
     this.#byName = new Map([...options.config.classifiers].map(([name, each]) => [name, this.#compile(each)]));
+  }
+
+  /** The class that a route's classifier gives a request, and what finding it took, milliseconds; null where the route has none. */
+  of(
+    { classifier }: Pick<Route, 'classifier'>,
+    ctx: RuleContext,
+    onFault: (fault: string) => void,
+  ): { readonly classified: Classified | null; readonly classOf: ClassOf | null; readonly classMs: number } {
+    if (classifier === null) return { classified: null, classOf: null, classMs: 0 };
+    const { clock } = this.#options;
+    const before = clock.now();
+    const classified = this.classify(classifier, ctx, onFault);
+    return { classified, classOf: { class: classified.class, classifier }, classMs: clock.now() - before };
   }
 
   /** The class of a request, always one of the classifier's. `onFault` hears which rules failed and why. */
@@ -70,6 +91,14 @@ export class RequestClasses {
   }
 }
 
+/** What the trail says of a class. */
+export function classWords(classified: Classified | null): string | null {
+  if (classified === null) return null;
+  const { classifier, class: name, by, margin } = classified;
+  const ahead = margin === null || !Number.isFinite(margin) ? '' : `, margin ${margin.toFixed(3)}`;
+  return `class ${name} of ${classifier} by ${by}${ahead}`;
+}
+
 /** What a user says last, all of its parts; where no user speaks, the last text. */
 export function askedText(texts: readonly TextPart[]): string {
   const last = texts.findLast(({ role }) => role === 'user');
@@ -89,7 +118,7 @@ function messageOf(param: string): string {
 export function qualityOf(
   { model, profile }: Pick<Deployment, 'model' | 'profile'>,
   type: string,
-  classified: { readonly class: string; readonly classifier: Classifier } | null,
+  classified: ClassOf | null,
 ): number {
   const byType = profile.qualityFor.get(type) ?? profile.quality;
   if (classified === null) return byType;

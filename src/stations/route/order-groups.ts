@@ -1,5 +1,4 @@
 import type { Candidate, CandidateReason, Decision, FallbackReason, Judged, LeftOut } from '../../core/decision.ts';
-import type { Classifier } from '../../core/classifier.ts';
 import { requestTypeOf } from '../../core/request-type.ts';
 import { GatewayError } from '../../core/error.ts';
 import { isOutReason } from '../../core/finding.ts';
@@ -9,7 +8,7 @@ import type { Choice, Plan, Question } from '../../routing/decide.ts';
 import type { Engine } from '../../routing/engine.ts';
 import type { Adjust, Scored } from '../../routing/score.ts';
 import type { Target } from '../../routing/target.ts';
-import { qualityOf } from './classify.ts';
+import { type ClassOf, qualityOf } from './classify.ts';
 import type { RouteContext } from './match-inputs.ts';
 import { askOf, targetOf, workOf } from './targets.ts';
 import { warmthOf } from './warmth.ts';
@@ -29,12 +28,6 @@ export interface Ordered {
   readonly judged: Decision['judged'];
   /** What being warm did to the choice among the first candidates; null = it does not count. */
   readonly affinity: Affinity | null;
-}
-
-/** A class and what gave it. */
-export interface ClassOf {
-  readonly class: string;
-  readonly classifier: Classifier;
 }
 
 interface Judgement {
@@ -120,7 +113,7 @@ function judgeGroup(
   engine: Pick<Engine, 'decide'>,
 ): Judgement {
   const type = requestTypeOf(ctx);
-  const targets = candidates.map(({ deployment, weight }) => 
+  const targets = candidates.map(({ deployment, weight }) =>
     targetOf(deployment, weight, qualityOf(deployment, type, classOf), ctx.time),
   );
   const [first] = candidates;

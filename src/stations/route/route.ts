@@ -1,4 +1,3 @@
-import type { Classified } from '../../core/classifier.ts';
 import type { Routed } from '../../core/context.ts';
 import type { Candidate, Decision } from '../../core/decision.ts';
 import { GatewayError } from '../../core/error.ts';
@@ -10,7 +9,7 @@ import type { Deployment, Model, Route, Snapshot } from '../../core/snapshot.ts'
 import type { Station } from '../../core/station.ts';
 import { createEngine, type Engine } from '../../routing/engine.ts';
 import { underProtection, withinTier } from './cost-rules.ts';
-import { RequestClasses } from './classify.ts';
+import { classWords, RequestClasses } from './classify.ts';
 import { readCanaryShare } from './canary-share.ts';
 import { namedModel } from './eligible.ts';
 import type { Asked, Supports } from './eligible.ts';
@@ -20,7 +19,7 @@ import { rankCandidates } from './rank-candidates.ts';
 import { RoutingTable } from './routing-table.ts';
 import type { Taken } from './routing-table.ts';
 import { ScoreRules } from './score-rules.ts';
-import { divertedTo } from './surge-divert.ts';
+import { diversionWords, divertedTo } from './surge-divert.ts';
 import { incarnationOf, targetOf, workOf } from './targets.ts';
 import { warmthOf } from './warmth.ts';
 
@@ -84,7 +83,7 @@ export function createRoute({
   engine = createEngine({ random }),
 }: RouteOptions): RouteStation {
   const rulesOf = eachConfig((config) => new ScoreRules({ config, metrics, log }));
-  const classesOf = eachConfig((config) => new RequestClasses({ config, metrics, log }));
+  const classesOf = eachConfig((config) => new RequestClasses({ config, metrics, log, clock }));
   const tableOf = eachConfig((config) => new RoutingTable({ config, supports, clock, log, metrics, cache }));
 
   function decideOn(ctx: RouteContext, now: number, isPreview = false): Decided {
@@ -93,7 +92,7 @@ export function createRoute({
     const taken = tableOf(config).take(ctx, asked);
     const { route, reason } = wayOf(config, asked, taken);
     const faults = [...taken.faults];
-    const { classified, classMs } = classify(ctx, route, faults);
+    const { classified, classOf, classMs } = classesOf(config).of(route, ctx, (fault) => faults.push(fault));
     const { share, note } = readCanaryShare(ctx);
     const diverted = divertedTo(ctx, route, asked);
     const groups = rankCandidates({
@@ -110,10 +109,6 @@ export function createRoute({
     const adjust = rulesOf(config).adjust(route.id, ctx, (fault) => faults.push(fault));
     const affordable = withinTier(flat(groups), ctx.principal, directory);
     const fit = new Set(fitting(ctx, affordable.candidates));
-    const classOf =
-      classified === null || route.classifier === null
-        ? null
-        : { class: classified.class, classifier: route.classifier };
     const ordered = orderGroups({ ctx, groups: keep(groups, fit), adjust, classOf, isPreview, now }, engine);
     const { candidates: usual, insteadOf, leftOut, judged, affinity } = ordered;
     const saving = underProtection({ ctx, route, usual, protection, now: clock.time() });
@@ -124,31 +119,15 @@ export function createRoute({
       `${candidates.length} candidates, first ${candidates[0].deployment.id} (${candidates[0].reason})`,
       taken.cached ? 'rules remembered' : null,
       ...faults.map((fault) => `rule failed: ${fault}`),
-      classified === null ? null : classWords(classified),
+      classWords(classified),
       note,
       affordable.note,
       insteadOf === null ? null : `another one than usual: ${insteadOf}`,
       saving.note,
-      diverted === null ? null : `high load: tenant goes to ${diverted}${isDiverted ? '' : ', which cannot serve'}`,
+      diversionWords(diverted, isDiverted),
     );
-    return {
-      decision: { route, reason, candidates, cached: taken.cached, fallbackReason, judged, classified },
-      leftOut,
-      affinity,
-      classMs,
-      words,
-    };
-  }
-
-  function classify(
-    ctx: RouteContext,
-    { classifier }: Route,
-    faults: string[],
-  ): { readonly classified: Classified | null; readonly classMs: number } {
-    if (classifier === null) return { classified: null, classMs: 0 };
-    const before = clock.now();
-    const classified = classesOf(ctx.config).classify(classifier, ctx, (fault) => faults.push(fault));
-    return { classified, classMs: clock.now() - before };
+    const decision = { route, reason, candidates, cached: taken.cached, fallbackReason, judged, classified };
+    return { decision, leftOut, affinity, classMs, words };
   }
 
   return {
@@ -197,10 +176,6 @@ function hold({ tries }: Engine, ctx: RouteContext, first: Deployment, now: numb
 }
 
 const wordsOf = (...words: readonly (string | null)[]): string => words.filter((word) => word !== null).join('; ');
-
-/** What the trail says of a class. */
-const classWords = ({ classifier, class: name, by, margin }: Classified): string =>
-  `class ${name} of ${classifier} by ${by}${margin === null || !Number.isFinite(margin) ? '' : `, margin ${margin.toFixed(3)}`}`;
 
 const flat = (groups: readonly Group[]): readonly Candidate[] => groups.flatMap(({ candidates }) => candidates);
 

@@ -16,6 +16,11 @@ export function divertedTo(
   return placeOf(principal.tenant) < divert.share ? divert.model : null;
 }
 
+/** What the trail says of it; null where nothing is diverted. */
+export function diversionWords(model: string | null, isServed: boolean): string | null {
+  return model === null ? null : `high load: tenant goes to ${model}${isServed ? '' : ', which cannot serve'}`;
+}
+
 /** A tenant's fixed place in [0, 1), spread evenly: a larger share holds whoever is in a smaller one. */
 export function placeOf(tenant: string): number {
   // FNV-1a, then the last mixing of MurmurHash3: the low bits of the first alone are not even for names that are alike.

@@ -37,7 +37,8 @@ const made = new WeakMap<Deployment, Made>();
 export function targetOf(deployment: Deployment, weight: number, quality: number, time: number): Target {
   const price = priceAt(deployment.price, time);
   const last = made.get(deployment);
-  if (last !== undefined && last.price === price && last.weight === weight && last.quality === quality) return last.target;
+  if (last !== undefined && last.price === price && last.weight === weight && last.quality === quality)
+    return last.target;
   const target = makeTarget(deployment, weight, quality, price);
   made.set(deployment, { target, weight, quality, price });
   return target;

@@ -11,6 +11,7 @@ const TABLE = {
   demo: { script: 'scripts/demo/main.ts', servers: true },
   test: { script: 'scripts/test.ts', servers: true, browser: true },
   bench: { script: 'bench/main.ts', servers: true },
+  quality: { script: 'bench/quality/main.ts', servers: false },
   sim: { script: 'bench/sim/main.ts', servers: false },
   chaos: { script: 'scripts/chaos/main.ts', servers: true },
   tokenlat: { script: 'src/cli/main.ts', servers: true },

@@ -1,0 +1,157 @@
+import { seededRandom } from '../../src/lib/text-classes/folds.ts';
+import { createTextClassifier } from '../../src/lib/text-classes/linear.ts';
+import { readTextModel, writeTextModel } from '../../src/lib/text-classes/model-file.ts';
+import { type QualityTable, shrunk } from '../../src/lib/text-classes/quality-table.ts';
+import { trainTextModel } from '../../src/lib/text-classes/train.ts';
+import { atLeast, type Row, type Sheet } from '../sim/report/sheet.ts';
+import { OURS } from './pair-sheet.ts';
+import type { ManyItem, ManySet } from './read-items.ts';
+
+/** The part of the best single model's price that may be paid. */
+const BUDGET = 0.5;
+const STEP = 0.001;
+const DEAREST = 1;
+
+/** Which model serves each item, with a chance of mixing two such ways. */
+interface Mix {
+  readonly quality: number;
+  readonly cost: number;
+  /** Expected quality of each item. */
+  readonly each: readonly number[];
+}
+
+/** Many models with prices: as good as the best single one for half of its price? */
+export function manySheet(set: ManySet, progress: (words: string) => void): Sheet {
+  const { train, test, prices, dropped } = set;
+  const models = [...prices.keys()];
+  const single = (model: string): Mix =>
+    mixOf(
+      test,
+      prices,
+      test.map(() => model),
+    );
+  const best = models.map(single).reduce((a, b) => (b.quality > a.quality ? b : a));
+  const budget = best.cost * BUDGET;
+  const cheap = models
+    .map(single)
+    .filter(({ cost }) => cost <= budget)
+    .reduce((a, b) => (b.quality > a.quality ? b : a));
+  const ways = [
+    { name: `best single (${nameOf(models, single, best)})`, mix: best },
+    { name: `best single within the budget (${nameOf(models, single, cheap)})`, mix: cheap },
+    { name: 'chance between the two', mix: blend(best, cheap, (budget - cheap.cost) / (best.cost - cheap.cost)) },
+    ...(['tasks', 'outcomes'] as const).map((kind) => {
+      progress(`llmrouter: classes by ${kind}`);
+      return { name: `${OURS}, classes by ${kind}`, mix: ourMix(set, kind, budget) };
+    }),
+    {
+      name: 'oracle',
+      mix: mixOf(
+        test,
+        prices,
+        test.map(({ scores }) => oracleOf(scores, prices)),
+      ),
+    },
+  ];
+  const ours = ways.find(({ name }) => name.endsWith('by tasks'))?.mix ?? best;
+  return {
+    id: 'llmrouter',
+    title: 'Nine models',
+    about:
+      `LLMRouter's ${test.length} test questions of ten tasks, its nine models and their prices. Learned from its ${train.length} training questions: ${dropped} ` +
+      `more of them stand in the test, too, and were taken out. *Classes by tasks* are learned from the names of the tasks and know of a test question its text ` +
+      `alone; *by outcomes* they are made of who answers better. How much a price counts is set so that the mean price is half of the best single model's, which takes ` +
+      `the classes of the questions and no outcome. With ${test.length} questions a difference of ${(2 * errorBetween(ours, best)).toFixed(2)} is within chance (two standard errors).`,
+    columns: [
+      { key: 'quality', title: 'mean score', digits: 3 },
+      { key: 'cost', title: '$ a million tokens', digits: 3 },
+      { key: 'gain', title: 'to best single', digits: 3 },
+      { key: 'error', title: '± (standard error)', digits: 3 },
+    ],
+    rows: ways.map(({ name, mix }): Row => ({
+      policy: name,
+      figures: {
+        quality: mix.quality,
+        cost: mix.cost,
+        gain: mix.quality - best.quality,
+        ...(mix === best ? {} : { error: errorBetween(mix, best) }),
+      },
+    })),
+    gates: [atLeast('mean score at half of the price, classes by tasks, best single', ours.quality, best.quality, 3)],
+    plots: [],
+  };
+}
+
+const nameOf = (models: readonly string[], single: (model: string) => Mix, mix: Mix): string =>
+  models.find((model) => single(model).quality === mix.quality) ?? '';
+
+/** Classes of the test by a model that was learned from the training part, and the weight of the price that meets the budget. */
+function ourMix({ train, test, prices }: ManySet, kind: 'tasks' | 'outcomes', budget: number): Mix {
+  const samples = train.map(({ text, task, scores }) => ({
+    text,
+    class: kind === 'tasks' ? task : null,
+    quality: scores,
+  }));
+  const { model, table } = trainTextModel(samples);
+  const file = readTextModel(writeTextModel({ model, quality: table, samples: samples.length }));
+  if ('fault' in file) throw new Error(file.fault.message);
+  const classify = createTextClassifier(file.model);
+  const classes = test.map(({ text }) => classify(text).class);
+  let dear: Mix | null = null;
+  for (let weight = 0; weight < DEAREST; weight += STEP) {
+    const chosen = new Map([...new Set(classes)].map((name) => [name, bestFor(file.quality, name, prices, weight)]));
+    const mix = mixOf(
+      test,
+      prices,
+      classes.map((name) => chosen.get(name) ?? ''),
+    );
+    if (mix.cost <= budget) return dear === null ? mix : blend(dear, mix, (budget - mix.cost) / (dear.cost - mix.cost));
+    dear = mix;
+  }
+  throw new Error('no weight of the price meets the budget');
+}
+
+function bestFor(table: QualityTable, name: string, prices: ReadonlyMap<string, number>, weight: number): string {
+  let best = '';
+  let most = -Infinity;
+  for (const [model, { mean, classes }] of table) {
+    const value = shrunk(classes.get(name) ?? { mean: 0, n: 0 }, mean) - weight * (prices.get(model) ?? 0);
+    if (value > most) {
+      most = value;
+      best = model;
+    }
+  }
+  return best;
+}
+
+/** The cheapest of those that are best for just this question. */
+function oracleOf(scores: ReadonlyMap<string, number>, prices: ReadonlyMap<string, number>): string {
+  const most = Math.max(...scores.values());
+  const good = [...scores].filter(([, score]) => score === most).map(([model]) => model);
+  return good.reduce((a, b) => ((prices.get(b) ?? 0) < (prices.get(a) ?? 0) ? b : a));
+}
+
+function mixOf(test: readonly ManyItem[], prices: ReadonlyMap<string, number>, chosen: readonly string[]): Mix {
+  const each = test.map(({ scores }, at) => scores.get(chosen[at] ?? '') ?? 0);
+  return { quality: meanOf(each), cost: meanOf(chosen.map((model) => prices.get(model) ?? 0)), each };
+}
+
+/** `share` of the requests go the first way. */
+const blend = (a: Mix, b: Mix, share: number): Mix => ({
+  quality: share * a.quality + (1 - share) * b.quality,
+  cost: share * a.cost + (1 - share) * b.cost,
+  each: a.each.map((value, at) => share * value + (1 - share) * (b.each[at] ?? 0)),
+});
+
+/** Standard error of the difference of two ways, by drawing as many questions anew. */
+function errorBetween(a: Mix, b: Mix): number {
+  const random = seededRandom(9);
+  const gains = a.each.map((value, at) => value - (b.each[at] ?? 0));
+  const means = Array.from({ length: 500 }, () =>
+    meanOf(gains.map(() => gains[Math.floor(random() * gains.length)] as number)),
+  );
+  const mean = meanOf(means);
+  return Math.sqrt(means.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (means.length - 1));
+}
+
+const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;

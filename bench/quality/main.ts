@@ -36,7 +36,7 @@ async function main(): Promise<void> {
       ...pair,
       id: 'mmlu',
       title: 'MMLU, GPT-4 and Mixtral 8x7B',
-      about: `${mmlu.length} questions of 57 subjects with the recorded answers of both, from RouteLLM.`,
+      about: `${mmlu.length} questions of 57 subjects with the recorded answers of both, from RouteLLM. The usual settings of training were chosen by cross-validation on these very questions: some forty were looked at, APGR 0.63 to 0.68, so that the figure is a little too good.`,
       items: mmlu,
       gate: 0.62,
       hasSubjects: true,

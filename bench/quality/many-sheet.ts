@@ -2,6 +2,7 @@ import { seededRandom } from '../../src/lib/text-classes/folds.ts';
 import { createTextClassifier } from '../../src/lib/text-classes/linear.ts';
 import { readTextModel, writeTextModel } from '../../src/lib/text-classes/model-file.ts';
 import { type QualityTable, shrunk } from '../../src/lib/text-classes/quality-table.ts';
+import { USUAL_TRAINING } from '../../src/lib/text-classes/limits.ts';
 import { trainTextModel } from '../../src/lib/text-classes/train.ts';
 import { atLeast, type Row, type Sheet } from '../sim/report/sheet.ts';
 import { OURS } from './pair-sheet.ts';
@@ -11,6 +12,11 @@ import type { ManyItem, ManySet } from './read-items.ts';
 const BUDGET = 0.5;
 const STEP = 0.001;
 const DEAREST = 1;
+
+type Kind = 'tasks' | 'outcomes';
+
+/** Settings that might have been chosen as well. */
+const PENALTIES = [1, 3, 30];
 
 /** Which model serves each item, with a chance of mixing two such ways. */
 interface Mix {
@@ -42,7 +48,10 @@ export function manySheet(set: ManySet, progress: (words: string) => void): Shee
     { name: 'chance between the two', mix: blend(best, cheap, (budget - cheap.cost) / (best.cost - cheap.cost)) },
     ...(['tasks', 'outcomes'] as const).map((kind) => {
       progress(`llmrouter: classes by ${kind}`);
-      return { name: `${OURS}, classes by ${kind}`, mix: ourMix(set, kind, budget) };
+      return {
+        name: `${OURS}, classes by ${kind}`,
+        mix: ourMix(set, { kind, budget, penalty: USUAL_TRAINING.penalty }),
+      };
     }),
     {
       name: 'oracle',
@@ -53,6 +62,11 @@ export function manySheet(set: ManySet, progress: (words: string) => void): Shee
       ),
     },
   ];
+  const spread = (kind: Kind): string => {
+    progress(`llmrouter: other settings, ${kind}`);
+    const found = PENALTIES.map((penalty) => ourMix(set, { kind, budget, penalty }).quality);
+    return `${Math.min(...found).toFixed(3)} to ${Math.max(...found).toFixed(3)}`;
+  };
   const ours = ways.find(({ name }) => name.endsWith('by tasks'))?.mix ?? best;
   return {
     id: 'llmrouter',
@@ -61,7 +75,8 @@ export function manySheet(set: ManySet, progress: (words: string) => void): Shee
       `LLMRouter's ${test.length} test questions of ten tasks, its nine models and their prices. Learned from its ${train.length} training questions: ${dropped} ` +
       `more of them stand in the test, too, and were taken out. *Classes by tasks* are learned from the names of the tasks and know of a test question its text ` +
       `alone; *by outcomes* they are made of who answers better. How much a price counts is set so that the mean price is half of the best single model's, which takes ` +
-      `the classes of the questions and no outcome. With ${test.length} questions a difference of ${(2 * errorBetween(ours, best)).toFixed(2)} is within chance (two standard errors).`,
+      `the classes of the questions and no outcome. With ${test.length} questions a difference of ${(2 * errorBetween(ours, best)).toFixed(2)} is within chance (two standard errors). With other penalties (${PENALTIES.join(', ')}) the classes ` +
+      `by tasks give ${spread('tasks')}, those by outcomes ${spread('outcomes')}.`,
     columns: [
       { key: 'quality', title: 'mean score', digits: 3 },
       { key: 'cost', title: '$ a million tokens', digits: 3 },
@@ -86,13 +101,16 @@ const nameOf = (models: readonly string[], single: (model: string) => Mix, mix: 
   models.find((model) => single(model).quality === mix.quality) ?? '';
 
 /** Classes of the test by a model that was learned from the training part, and the weight of the price that meets the budget. */
-function ourMix({ train, test, prices }: ManySet, kind: 'tasks' | 'outcomes', budget: number): Mix {
+function ourMix(
+  { train, test, prices }: ManySet,
+  { kind, budget, penalty }: { readonly kind: Kind; readonly budget: number; readonly penalty: number },
+): Mix {
   const samples = train.map(({ text, task, scores }) => ({
     text,
     class: kind === 'tasks' ? task : null,
     quality: scores,
   }));
-  const { model, table } = trainTextModel(samples);
+  const { model, table } = trainTextModel(samples, { penalty });
   const file = readTextModel(writeTextModel({ model, quality: table, samples: samples.length }));
   if ('fault' in file) throw new Error(file.fault.message);
   const classify = createTextClassifier(file.model);

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { ExplainAsk } from '../admin/admin-deps.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Surged, SurgePolicy } from '../core/surge.ts';
+import type { RouteContext } from '../stations/route/match-inputs.ts';
 import { createExplainRoute } from './explain-route.ts';
 
 const DIVERT = { share: 0.1, model: 'light' };
@@ -13,13 +14,13 @@ const POLICY: SurgePolicy = {
   exemptTiers: new Set(['gold']),
 };
 
-/** The load under which a question is answered. */
-function surgeOf(level: number, ask: Partial<ExplainAsk> = {}): Surged | undefined {
-  let seen: Surged | undefined;
+/** What routing sees of a question. */
+function seenOf(level: number, ask: Partial<ExplainAsk> = {}): RouteContext {
+  let seen: RouteContext | undefined;
   const explain = createExplainRoute({
     station: {
       preview: (ctx) => {
-        seen = ctx.surge;
+        seen = ctx;
         throw new Error('seen enough');
       },
     },
@@ -40,18 +41,33 @@ function surgeOf(level: number, ask: Partial<ExplainAsk> = {}): Surged | undefin
         stream: true,
         endpoint: 'chat',
         type: null,
+        class: null,
+        prompt: null,
+        session: null,
         tier: null,
         scopes: [],
         ...ask,
       } as ExplainAsk),
     /seen enough/,
   );
+  assert.ok(seen !== undefined);
   return seen;
 }
+
+/** The load under which a question is answered. */
+const surgeOf = (level: number, ask: Partial<ExplainAsk> = {}): Surged | undefined => seenOf(level, ask).surge;
 
 test('what would be decided now is decided under the load of now', () => {
   assert.equal(surgeOf(0), undefined);
   assert.deepEqual(surgeOf(1), { level: 1, divert: DIVERT, reduced: null, buffered: true });
   assert.equal(surgeOf(1, { stream: false })?.buffered, false);
   assert.equal(surgeOf(1, { tier: 'gold' }), undefined);
+});
+
+test('a prompt and a class are looked at as those of a request would be', () => {
+  const { request, head } = seenOf(0, { prompt: 'prove it', class: 'math' });
+  assert.deepEqual(request.texts, [{ param: 'messages[0].content', role: 'user', text: 'prove it' }]);
+  assert.equal(head.headers.get('x-request-class'), 'math');
+  assert.deepEqual(seenOf(0).request.texts, []);
+  assert.equal(seenOf(0).head.headers.get('x-request-class'), undefined);
 });

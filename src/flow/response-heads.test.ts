@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Classified } from '../core/classifier.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import { deploymentOf } from './flow-kit.test.ts';
 import { answerHeaders } from './response-heads.ts';
@@ -10,8 +11,9 @@ function headersOf(
   fallbackReason: 'budget_exhausted' | 'surge' | null,
   tried: boolean,
   surge?: Surged,
+  classified: Classified | null = null,
 ): Record<string, string> {
-  const decision = { route: { id: 'r' }, fallbackReason };
+  const decision = { route: { id: 'r' }, fallbackReason, classified };
   const attempts = {
     current: tried ? { candidate: { deployment: deploymentOf('b') } } : null,
     count: 1,
@@ -36,4 +38,11 @@ test('high load is told where it made the answer another one, and only there', (
   assert.deepEqual(told(headersOf(null, true, { ...surge, buffered: true })), ['2', undefined]);
   assert.deepEqual(told(headersOf(null, true, { ...surge, reduced })), ['2', 'n_reduced_from_4_to_1']);
   assert.deepEqual(told(headersOf(null, false, { ...surge, reduced })), [undefined, undefined]);
+});
+
+test('the class of a request is told where the route has a classifier, tried or not', () => {
+  const classified: Classified = { classifier: 'work', class: 'code', by: 'text', margin: 0.2 };
+  assert.equal(headersOf(null, true, undefined, classified)['x-route-class'], 'code');
+  assert.equal(headersOf(null, false, undefined, classified)['x-route-class'], 'code');
+  assert.equal(headersOf(null, true)['x-route-class'], undefined);
 });

@@ -42,7 +42,7 @@ export function markdown({ sheets, timings, sources, machine }: QualityFindings)
     ...sheets.flatMap(section),
     '## Time',
     '',
-    `Time to classify one text, in one process after a warm-up; ${machine}.`,
+    `Time to classify one text, in one process after a warm-up; ${machine}. The p99 has in it what else the machine did.`,
     '',
     '| text | outputs of the model | median ms | p99 ms |',
     '| --- | --: | --: | --: |',

@@ -39,9 +39,8 @@ before(async () => {
         {
           name: 'sorted',
           candidates: [{ model: 'small' }, { model: 'large' }],
-          weights: { cost: 0.6, quality: 0.4 },
-          // Cost runs from 0 to 1 between the two: what quality there is to win must outweigh it.
-          score: { cost_ceiling: 0.05 },
+          // Cost is 1 and 0 between the two: what quality there is to win must outweigh it.
+          weights: { cost: 0.3, quality: 0.7 },
           classify: 'work',
           weights_for: { agent: { quality: 0, cost: 1 } },
         },

@@ -74,9 +74,9 @@ routes: [{name: r, ${CANDIDATES}, classify: work, weights_for: {math: {cost: 1}}
   assert.ok(files.has(path.join(dir, 'work.json')));
   const { classifier, scoreFor, score } = snapshot.routes[0]!;
   assert.equal(classifier, snapshot.classifiers.get('work'));
-  assert.deepEqual([...classifier!.classes], ['agent', 'chat', 'code', 'math', 'vip', 'other']);
-  assert.equal(classifier!.text!.classify('prove that x equals 7 times the sum').class, 'math');
-  const small = classifier!.text!.quality.get('small')!;
+  assert.deepEqual([...classifier.classes], ['agent', 'chat', 'code', 'math', 'vip', 'other']);
+  assert.equal(classifier.text!.classify('prove that x equals 7 times the sum').class, 'math');
+  const small = classifier.text!.quality.get('small')!;
   assert.ok(small.get('math')! < small.get('code')! && small.get('code')! < small.get('chat')!);
   assert.deepEqual(scoreFor.get('math'), { ...score, weights: { cost: 1, latency: 0, quality: 0 } });
 });

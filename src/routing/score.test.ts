@@ -32,7 +32,7 @@ interface Seen {
 const lookedOf = ({ cost, totalMs, quality, load }: Seen, at: number): Looked => ({
   target: target(`t${at}`, { quality }),
   live: null as never,
-  estimate: { totalMs, firstTokenMs: null } as Looked['estimate'],
+  estimate: { totalMs, firstTokenMs: null },
   cost,
   health: 1,
   running: 0,

@@ -63,7 +63,7 @@ async function ask(content: string, more = {}, headers = {}): Promise<{ told: st
   const reply = await send({ model: 'auto', messages: [{ role: 'user', content }], ...more }, { headers });
   assert.equal(reply.status, 200, reply.text);
   const told = `${reply.headers.get('x-route-class')} ${reply.headers.get('x-tokenlat-model')}`;
-  return { told, trace: (await gateway.trace(reply.requestId)) as unknown };
+  return { told, trace: await gateway.trace(reply.requestId) };
 }
 
 const MATH = 'prove that x equals 15 times 7 and the sum converges';

@@ -28,7 +28,7 @@ export function train(data: string, { out, json = false, ...options }: TrainFlag
   const text = writeTextModel(file);
   if (text.length > LARGEST_FILE)
     throw new UserError(`the model would be ${text.length} bytes, and ${LARGEST_FILE} are the most: use fewer --bits`);
-  fs.writeFileSync(out, text);
+  writeFile(out, text);
   const found = appraise(samples, { classes: predicted, table, isOwn: true });
   return json
     ? jsonText({ ...shownFile(file), appraisal: found, out, bytes: text.length })
@@ -54,6 +54,14 @@ export function show(path: string, { prompt, json = false }: ShownFlags & { read
   return json
     ? jsonText({ class: name, margin: Number.isFinite(margin) ? margin : null })
     : `${printable(name)} (${margin.toFixed(3)} ahead of the next)\n`;
+}
+
+function writeFile(file: string, text: string): void {
+  try {
+    fs.writeFileSync(file, text);
+  } catch (error) {
+    throw new UserError(`${file} cannot be written (${(error as NodeJS.ErrnoException).code ?? String(error)})`);
+  }
 }
 
 function readModel(path: string): TextModelFile {

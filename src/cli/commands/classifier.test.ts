@@ -81,6 +81,11 @@ test('what is wrong is told with file and line', async () => {
   await fails('{"prompt": "a", "quality": {"m": 2}}', /quality of "m" must be a number from 0 to 1/);
   await fails('{"prompt": "a", "group": 1}', /"group" must be a text/);
   await fails('', /there are no samples/);
+  const good = write('good.jsonl', true);
+  await assert.rejects(
+    run('train', good, '-o', at('no/such/x.json'), '--bits', '8'),
+    (error) => error instanceof UserError,
+  );
   await assert.rejects(run('show', at('none.json')), /none\.json does not exist/);
   fs.writeFileSync(at('other.json'), '{}');
   await assert.rejects(run('show', at('other.json')), /other\.json has an unfit "format"/);

@@ -82,7 +82,7 @@ async function request(): Promise<void> {
   const forward = await exchange.onRequestBody(body, true);
   if (forward.kind !== 'forward') throw new Error(`not sent on: ${JSON.stringify(forward)}`);
   const told = forward.mutation.metadata?.['tokenlat.request'] as { readonly id: string } | undefined;
-  const attempt = gateway.attempt(told?.id ?? '', 'bench-backend');
+  const attempt = gateway.attempt(told?.id ?? '', 'bench-backend', true);
   if (attempt === null) throw new Error('the request is not known');
   await attempt.onRequestHead(head);
   exchange.onResponseHead(answerHead, false);

@@ -15,6 +15,7 @@ import { manyLargeRequests, slowReaders } from '../../test/fault/promises/memory
 import { killRedis, pauseRedis, tellsDurability } from '../../test/fault/promises/redis.ts';
 import { losesState, rebuildsLedger } from '../../test/fault/promises/lose-state.ts';
 import { carriesLedger } from '../../test/fault/promises/sink.ts';
+import { replaysElsewhere } from '../../test/fault/promises/replay.ts';
 import { sharesBreakers } from '../../test/fault/promises/shared-breakers.ts';
 import { shiftsTraffic } from '../../test/fault/promises/shift.ts';
 import type { Verdict } from '../../test/fault/rig/verdict.ts';
@@ -70,6 +71,10 @@ const RUNS: readonly Run[] = [
         return: { watchMs: 45_000, mostMs: 40_000 },
         say,
       }),
+  },
+  {
+    name: 'replay',
+    run: () => replaysElsewhere({ mostMs: 47_000, each: 10, after: { ms: 25_000, perSecond: 4 }, say }),
   },
   ...(['block', 'continue'] as const).map((rule) => ({
     name: `audit-disk-${rule}`,

@@ -65,7 +65,7 @@ const RECORD_MS = 1000;
 export interface Gateway {
   readonly requestFactory: RequestExchangeFactory;
   /** The exchange of an attempt, or `null` when its request is not in this process. */
-  readonly attempt: (id: string, cluster: string) => AttemptExchange | null;
+  readonly attempt: (id: string, cluster: string, isConnected: boolean) => AttemptExchange | null;
   readonly live: LiveRequests;
   /** Who sent these headers? For requests that no station sees. */
   readonly identify: Authenticate['identify'];
@@ -125,10 +125,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
   return {
     requestFactory: (_attributes, port) => new RequestFlow(flow, port),
-    attempt(id, cluster) {
+    attempt(id, cluster, isConnected) {
       const parsed = parseRequestId(id);
       const owner = parsed === null ? undefined : live.get(parsed.id);
-      return owner === undefined ? null : owner.attempt(cluster);
+      return owner === undefined ? null : owner.attempt(cluster, isConnected);
     },
     live,
     identify: authenticate.identify,

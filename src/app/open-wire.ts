@@ -37,7 +37,8 @@ export async function openWire({ loaded, index, runDir, gateway, log, metrics }:
     ...serverLimits(loaded.snapshot),
     bind: bindAddress(loaded.snapshot, index),
     requestFactory: gateway.requestFactory,
-    attemptFactory: (id, attributes) => neighbours.attempt(id, attributes['xds.cluster_name'] ?? ''),
+    attemptFactory: (id, attributes) =>
+      neighbours.attempt(id, attributes['xds.cluster_name'] ?? '', 'upstream.local_address' in attributes),
     underWay: () => gateway.live.size,
     onUpstreamCut: neighbours.upstreamCut,
     log,

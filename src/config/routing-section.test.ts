@@ -140,3 +140,15 @@ test('what makes no sense is told with its place', () => {
   );
   assert.match(problems(`${BASE}${MODEL}breakers: {error_rate: 0}\n`)[0] ?? '', /breakers\.error_rate/);
 });
+
+test('replays: by default always, by word or expression, and an expression that is no good has its place', () => {
+  const { retry, routes, timeouts } = made(
+    `${BASE}${MODEL}retry: {replay: never}\nroutes: [{name: r, replay: "request.stream"}, {name: s, match: "true"}]\n`,
+  );
+  assert.deepEqual([retry.replay, ...routes.map(({ replay }) => replay)], ['never', 'request.stream', null]);
+  assert.deepEqual([timeouts.idleMs, timeouts.deadHostMs], [45_000, 20_000]);
+  assert.equal(made(BASE + MODEL).retry.replay, 'always');
+  assert.deepEqual(problems(`${BASE}${MODEL}retry: {replay: "x && BAD match"}\n`), [
+    '5:23 retry.replay: is neither always nor never, nor a usable CEL expression: no such word',
+  ]);
+});

@@ -64,6 +64,8 @@ export interface Decision {
   readonly fallbackReason: FallbackReason | null;
   /** Null where the route has no classifier. */
   readonly classified: Classified | null;
+  /** May another backend be asked when one took the request and never answered? */
+  readonly mayReplay: boolean;
   /** Everybody who was looked at. Made when it is read. */
   readonly judged: () => readonly Judged[];
 }

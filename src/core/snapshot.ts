@@ -8,6 +8,7 @@ import type { Price } from './money.ts';
 import type { Probes } from './probes.ts';
 import type { RouteScore } from './score-policy.ts';
 import type { SurgePolicy } from './surge.ts';
+import type { ReplayRule, Retry } from './retry.ts';
 
 /**
  * A checked configuration, frozen; one per generation, and one request sees one generation. Times are milliseconds,
@@ -288,6 +289,8 @@ export interface Route {
   /** Under high load: may a light model serve, may fewer choices be given than asked for? */
   readonly divert: boolean;
   readonly reduceN: boolean;
+  /** Null: as `retry` says. */
+  readonly replay: ReplayRule | null;
   /** Candidates by score; null: by the weights of the candidates. */
   readonly score: RouteScore | null;
   /** Sorts its requests into classes, some of which have a score of their own; null = nothing does. */
@@ -316,15 +319,8 @@ export interface Timeouts {
   /** Silence of an upstream, before and between its bytes. */
   readonly idleMs: number;
   readonly connectMs: number;
-}
-
-export interface Retry {
-  /** Tries after the first, at most 2. */
-  readonly retries: number;
-  readonly baseMs: number;
-  readonly maxMs: number;
-  /** The longest `Retry-After` that is waited for. */
-  readonly retryAfterCapMs: number;
+  /** A host that acknowledges nothing for so long is gone. */
+  readonly deadHostMs: number;
 }
 
 export interface Filter {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BackendDialect } from '../core/dialect.ts';
 import { GatewayError } from '../core/error.ts';
+import type { Watch } from '../core/exchange.ts';
 import type { HeaderPair } from '../core/http.ts';
 import { createAdapt } from '../stations/adapt/adapt.ts';
 import { AttemptFlow, type AttemptOwner } from './attempt-flow.ts';
@@ -29,9 +30,10 @@ interface Opening extends BenchOptions {
   readonly stream?: boolean;
   readonly over?: boolean;
   readonly dialect?: BackendDialect;
+  readonly watch?: Watch;
 }
 
-function open({ stream = true, over = false, dialect = backendDialect, ...rest }: Opening = {}) {
+function open({ stream = true, over = false, dialect = backendDialect, watch = 'body', ...rest }: Opening = {}) {
   const made = bench(rest);
   const ctx = contextOf({ startedAt: 1000, request: requestOf({ stream }) }, [deploymentOf('a'), deploymentOf('b')]);
   const refused: string[] = [];
@@ -41,7 +43,7 @@ function open({ stream = true, over = false, dialect = backendDialect, ...rest }
     context: ctx,
     plan,
     closing,
-    watch: 'body',
+    watch,
     over,
     onRefused: (error) => refused.push(error.code),
   };
@@ -163,9 +165,20 @@ test('a whole answer is passed by its head alone: JSON serves, anything else and
     [JSON_HEAD, true, TRY_NEXT],
   ];
   for (const [headers, end, reply] of cases) {
-    const flow = await open({ stream: false }).first();
+    const flow = await open({ stream: false, watch: 'head' }).first();
     assert.deepEqual(flow.onResponseHead(answerHead(200, headers), end), reply, JSON.stringify(headers));
   }
+});
+
+test('a whole answer whose body is watched is held up to its first byte', async () => {
+  const { first } = open({ stream: false });
+  const flow = await first();
+  assert.deepEqual(flow.onResponseHead(answerHead(200, JSON_HEAD), false), HOLD);
+  assert.deepEqual(flow.onResponseBody(words(''), false), HOLD);
+  assert.deepEqual(flow.onResponseBody(words('{'), false), PASS);
+  const empty = await open({ stream: false }).first();
+  empty.onResponseHead(answerHead(200, JSON_HEAD), false);
+  assert.deepEqual(empty.onResponseBody(words(''), true), TRY_NEXT, 'a body of nothing');
 });
 
 test('a stream is held up to its first output', async () => {

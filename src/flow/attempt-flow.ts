@@ -29,6 +29,8 @@ export interface AttemptFlowOptions extends FlowOptions {
   readonly owner: AttemptOwner;
   /** The cluster that Envoy chose for this try. */
   readonly cluster: string;
+  /** Was a connection to it standing when the try began? Then it had the request, whatever became of it. */
+  readonly isConnected?: boolean;
 }
 
 type Opened = AttemptRequest | { readonly kind: 'respond'; readonly response: LocalResponse };
@@ -46,6 +48,8 @@ export class AttemptFlow implements AttemptExchange {
   readonly #options: AttemptFlowOptions;
   #attempt: Attempt | null = null;
   #probe: ResponseDecoder | null = null;
+  /** The head of a whole answer waits for its first byte. */
+  #awaitsByte = false;
 
   constructor(options: AttemptFlowOptions) {
     this.#options = options;
@@ -56,7 +60,7 @@ export class AttemptFlow implements AttemptExchange {
     try {
       const attempt = this.#next(head);
       this.#attempt = attempt;
-      this.#options.owner.closing.attempts.start(attempt);
+      this.#options.owner.closing.attempts.start(attempt, this.#options.isConnected);
       const walked = walkAttempt(this.#options.stations, this.#options.owner.context, attempt);
       const open = (response: LocalResponse | null): Opened =>
         response === null ? this.#request(attempt, head) : { kind: 'respond', response };
@@ -72,13 +76,14 @@ export class AttemptFlow implements AttemptExchange {
     if (attempt === null || attempt.last || owner.over) return PASS;
     owner.closing.attempts.answered(head.status, retryAfterMs(head.headers));
     if (head.status >= 400) return this.#giveUp(`status ${head.status}`, null, null);
-    if (!streamsUpstream(owner.context)) return end || !isJson(head) ? this.#tryNext('not JSON', null) : PASS;
+    if (!streamsUpstream(owner.context)) return this.#wholeHead(head, end);
     if (end) return this.#tryNext('empty answer', null);
     this.#probe = adapt.decoder(owner.context, attempt, head);
     return { kind: 'hold' };
   };
 
   readonly onResponseBody = (chunk: Buffer, end: boolean): AttemptReply => {
+    if (this.#awaitsByte) return this.#firstByte(chunk, end);
     const probe = this.#probe;
     if (probe === null || this.#options.owner.over) return PASS;
     const events = [...probe.push(chunk), ...(end ? probe.end() : [])];
@@ -94,7 +99,21 @@ export class AttemptFlow implements AttemptExchange {
 
   readonly close = (): void => {
     this.#options.metrics.streams('attempt', -1);
+    // Of a try that is not watched our part ends with its request.
+    if (this.#attempt !== null && this.#options.owner.watch !== 'none')
+      this.#options.owner.closing.attempts.ended(this.#attempt.number);
   };
+
+  #wholeHead(head: ResponseHead, end: boolean): AttemptReply {
+    if (end || !isJson(head)) return this.#tryNext('not JSON', null);
+    this.#awaitsByte = this.#options.owner.watch === 'body';
+    return this.#awaitsByte ? { kind: 'hold' } : PASS;
+  }
+
+  #firstByte(chunk: Buffer, end: boolean): AttemptReply {
+    if (this.#options.owner.over || chunk.length > 0) return PASS;
+    return end ? this.#tryNext('empty answer', null) : { kind: 'hold' };
+  }
 
   /** By Envoy's own count: tries that were handed over between workers may arrive out of order. */
   #next(head: RequestHead): Attempt {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { GatewayError } from '../core/error.ts';
 import { AttemptLog } from './attempt-log.ts';
 import type { ClosingHow } from './closing-how.ts';
-import { attemptOf, bench, contextOf, deploymentOf, usageOf } from './flow-kit.test.ts';
+import { attemptOf, bench, contextOf, deploymentOf, requestOf, usageOf } from './flow-kit.test.ts';
 
 const COMPLETE: ClosingHow = { kind: 'complete' };
 
@@ -13,6 +13,40 @@ function open() {
   const start = (backend: string) => log.start(attemptOf(deploymentOf(backend), log.count + 1));
   return { log, start, clock };
 }
+
+/** Tries on `a` that end in some way, and then `b` serves: what is booked of each. */
+function thrownAway(end: (log: AttemptLog, clock: { at: number }) => void, isConnected = false) {
+  const { options, clock } = bench({ config: { timeouts: { connectMs: 1000 } } });
+  const request = requestOf({ promptTokens: 40 });
+  const log = new AttemptLog({ ...options, ctx: contextOf({ startedAt: 1000, config: options.config(), request }) });
+  log.start(attemptOf(deploymentOf('a'), 1), isConnected);
+  end(log, clock);
+  log.ended(1);
+  clock.at += 200;
+  log.start(attemptOf(deploymentOf('b'), 2), true);
+  const [event] = log.thrownAway();
+  return [event?.promptTokens, event?.estimated, event?.usageFlag, event?.totalMs, log.replayed().length];
+}
+
+test('a try that was taken and never answered costs its prompt, one that nobody took costs nothing', () => {
+  const taken = (ms: number) => [40, true, 'unanswered', ms, 1];
+  const free = (ms: number, flag: string | null = null) => [0, false, flag, ms, 0];
+  const after = (ms: number) => (_: AttemptLog, clock: { at: number }) => (clock.at += ms);
+  assert.deepEqual(thrownAway(after(5), true), taken(5), 'on a connection that stood');
+  assert.deepEqual(thrownAway(after(5)), free(5), 'refused');
+  assert.deepEqual(thrownAway(after(1010)), free(1010), 'nobody there');
+  assert.deepEqual(thrownAway(after(700)), taken(700), 'broken after it was sent');
+  assert.deepEqual(thrownAway(after(20_000)), taken(20_000), 'silent');
+  assert.deepEqual(
+    thrownAway((log) => log.answered(200)),
+    taken(0),
+    'a head, and then nothing',
+  );
+  assert.deepEqual(
+    thrownAway((log) => (log.answered(503), log.failed('status 503', null)), true),
+    free(0, 'status 503'),
+  );
+});
 
 test('a log without a try has nothing to tell', () => {
   const { log } = open();

@@ -3,6 +3,7 @@ import type { LedgerEvent } from '../core/ledger-event.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { LiveFigures, LiveTry } from '../core/ports/live.ts';
 import type { TryOutcome, TryWatch, TryWork, WatchedTry } from '../core/ports/try-watch.ts';
+import type { Deployment } from '../core/snapshot.ts';
 import type { Attempt } from '../core/station.ts';
 import type { AttemptRecord } from '../core/trail.ts';
 import { streamsUpstream } from '../core/upstream-request.ts';
@@ -29,12 +30,23 @@ interface Entry {
   /** Whoever decides on the next tries; likewise. */
   watched: WatchedTry | null;
   readonly startedMs: number;
+  /** Its connection stood when it began. */
+  readonly isConnected: boolean;
+  /** When Envoy let go of it: the pause before the next try is no part of it. */
+  endedMs: number | null;
   status: number | null;
   retryAfterMs: number | null;
   firstByteMs: number | null;
   failure: string | null;
   usage: Usage;
 }
+
+/** Flag of usage that nobody told: the backend took the request and never answered. */
+const UNANSWERED = 'unanswered';
+/** A connection that is refused is so within this time, also from afar. */
+const REFUSED_MS = 100;
+/** What Envoy and we take to see that the time to connect is up. */
+const SLACK_MS = 250;
 
 /** The tries of one request, in order. A new one means that Envoy gave the last one up. */
 export class AttemptLog {
@@ -76,19 +88,28 @@ export class AttemptLog {
     return this.#firstTokenMs;
   }
 
-  start(attempt: Attempt): void {
+  /** `isConnected`: its connection stood already. */
+  start(attempt: Attempt, isConnected = false): void {
     this.#leave({ served: false, failed: true }, NO_USAGE);
     this.#entries.push({
       attempt,
       live: this.#live.begin(this.#ctx.decision?.route.id ?? '', attempt.candidate.deployment),
       watched: this.#watch.begin(attempt.candidate.deployment, this.#work(attempt)),
       startedMs: this.#elapsed(),
+      isConnected,
+      endedMs: null,
       status: null,
       retryAfterMs: null,
       firstByteMs: null,
       failure: null,
       usage: NO_USAGE,
     });
+  }
+
+  /** Envoy let go of try `number`, whatever became of it. */
+  ended(number: number): void {
+    const entry = this.#entries.find(({ attempt }) => attempt.number === number);
+    if (entry !== undefined) entry.endedMs ??= this.#elapsed();
   }
 
   /** The head of the latest try's answer. */
@@ -116,21 +137,54 @@ export class AttemptLog {
 
   /** Cost events of the tries that did not serve. */
   thrownAway(): readonly LedgerEvent[] {
-    return this.#entries.slice(0, -1).map((entry, index) =>
-      ledgerEvent(
+    return this.#entries.slice(0, -1).map((entry, index) => {
+      const isUnanswered = this.#isUnanswered(index);
+      return ledgerEvent(
         this.#ctx as RequestContext,
         {
           number: entry.attempt.number,
           deployment: entry.attempt.candidate.deployment,
-          usage: entry.usage,
-          usageFlag: entry.failure,
+          usage: isUnanswered ? this.#promptAlone() : entry.usage,
+          usageFlag: entry.failure ?? (isUnanswered ? UNANSWERED : null),
           firstTokenMs: null,
-          totalMs: (this.#entries[index + 1]?.startedMs ?? this.#elapsed()) - entry.startedMs,
+          totalMs: this.#lasted(index),
         },
         'error',
         'gateway',
-      ),
-    );
+      );
+    });
+  }
+
+  /** Deployments that took the request and never answered, so that it was played again. */
+  replayed(): readonly Deployment[] {
+    return this.#entries
+      .slice(0, -1)
+      .filter((_, index) => this.#isUnanswered(index))
+      .map(({ attempt }) => attempt.candidate.deployment);
+  }
+
+  /**
+   * Did a backend take this try and then say nothing that counts? Envoy does not tell whether a fresh connection ever stood:
+   * what failed at once was refused, and what failed when the time to connect was up never connected.
+   */
+  #isUnanswered(index: number): boolean {
+    const entry = this.#entries[index];
+    if (entry === undefined || entry.failure !== null) return false;
+    if (entry.status !== null) return entry.status < 400;
+    if (entry.isConnected) return true;
+    const { connectMs } = this.#ctx.config.timeouts;
+    const lasted = this.#lasted(index);
+    return lasted > REFUSED_MS && (lasted < connectMs || lasted > connectMs + SLACK_MS);
+  }
+
+  /** What a backend that never answered may charge at the least: it may have read the prompt. */
+  #promptAlone(): Usage {
+    return { ...NO_USAGE, prompt: this.#ctx.request?.promptTokens ?? 0, source: 'estimate' };
+  }
+
+  #lasted(index: number): number {
+    const end = this.#entries[index]?.endedMs ?? this.#entries[index + 1]?.startedMs ?? this.#elapsed();
+    return end - (this.#entries[index]?.startedMs ?? 0);
   }
 
   close(how: ClosingHow): readonly AttemptRecord[] {
@@ -143,7 +197,7 @@ export class AttemptLog {
       status: entry.status,
       startedMs: entry.startedMs,
       firstByteMs: entry.firstByteMs,
-      reason: entry.failure ?? (index < last ? failureOf(entry) : ''),
+      reason: entry.failure ?? (index < last ? this.#failureOf(index) : ''),
     }));
   }
 
@@ -193,13 +247,15 @@ export class AttemptLog {
     return backend(index) === backend(index + 1) ? 'tried_again' : 'failed_over';
   }
 
+  #failureOf(index: number): string {
+    if (this.#isUnanswered(index)) return 'took the request and never answered';
+    const status = this.#entries[index]?.status ?? null;
+    return status === null ? 'given up by the proxy before we saw an answer' : `status ${status}`;
+  }
+
   #elapsed(): number {
     return Math.round((this.#clock.now() - this.#ctx.startedAt) * 1000) / 1000;
   }
-}
-
-function failureOf(entry: Entry): string {
-  return entry.status === null ? 'given up by the proxy before we saw an answer' : `status ${entry.status}`;
 }
 
 function tryOutcome(

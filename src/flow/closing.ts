@@ -60,6 +60,7 @@ export class Closing {
     const { live, log, metrics, stations } = this.#options;
     const ending = this.#soundEnding(how);
     this.attempts.leave(how, ending.usage);
+    for (const { id } of this.attempts.replayed()) metrics.replayed(id);
     const finishing = walkFinish(stations, this.#ctx, ending, (station, reason) => {
       metrics.anomaly('finish_failed');
       log.error('a station could not finish a request', {

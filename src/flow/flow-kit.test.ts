@@ -250,7 +250,7 @@ export function contextOf(over: object = {}, deployments: readonly Deployment[] 
 
 function decisionOf(deployments: readonly Deployment[]) {
   const candidates = deployments.map((deployment) => ({ deployment, reason: 'explicit' }));
-  return { route: { id: 'r' }, reason: 'model', candidates, cached: false };
+  return { route: { id: 'r' }, reason: 'model', candidates, cached: false, mayReplay: true };
 }
 
 export function attemptOf(deployment: Deployment, number = 1, last = true): Attempt {
@@ -266,6 +266,8 @@ export interface Bench {
   readonly calls: string[];
   readonly endings: Ending[];
   readonly anomalies: string[];
+  /** Deployments that metrics were told of as having died with a request. */
+  readonly replayed: readonly string[];
   readonly logged: string[];
   /** Streams open by the metrics. */
   readonly streams: { request: number; attempt: number };
@@ -322,6 +324,7 @@ export function bench({
   const calls: string[] = [];
   const endings: Ending[] = [];
   const anomalies: string[] = [];
+  const replayed: string[] = [];
   const logged: string[] = [];
   const streams = { request: 0, attempt: 0 };
   const clock = { at: 1000 };
@@ -340,6 +343,7 @@ export function bench({
     request() {},
     streams: (level: 'request' | 'attempt', delta: number) => (streams[level] += delta),
     anomaly: (kind: string) => anomalies.push(kind),
+    replayed: (deployment: string) => replayed.push(deployment),
   } as unknown as Metrics;
   const stations = STATION_NAMES.map((name): AnyStation => {
     const moment = (kind: Exclude<Moment, 'finish'>) => (ctx: object) => {
@@ -368,6 +372,7 @@ export function bench({
     calls,
     endings,
     anomalies,
+    replayed,
     logged,
     streams,
     clock,

@@ -7,12 +7,13 @@ export interface BorrowOptions {
   readonly path: string;
   readonly id: string;
   readonly cluster: string;
+  readonly isConnected: boolean;
   /** Patience for one answer. */
   readonly timeoutMs: number;
 }
 
 /** The attempt of a request that lives in another worker. Every call rejects when that worker does not answer. */
-export function borrowAttempt({ path, id, cluster, timeoutMs }: BorrowOptions): AttemptExchange {
+export function borrowAttempt({ path, id, cluster, isConnected, timeoutMs }: BorrowOptions): AttemptExchange {
   const channel = new Channel(connect(path), timeoutMs);
   const reply = async (ask: Ask): Promise<AttemptReply> => {
     const answer = await channel.ask(ask);
@@ -21,7 +22,7 @@ export function borrowAttempt({ path, id, cluster, timeoutMs }: BorrowOptions): 
   };
   return {
     async onRequestHead(head) {
-      const answer = await channel.ask({ kind: 'request-head', id, cluster, head: plainHead(head) });
+      const answer = await channel.ask({ kind: 'request-head', id, cluster, isConnected, head: plainHead(head) });
       if (answer.kind !== 'opened') throw new Error(`request ${id} is not under way in its worker`);
       return answer.opened;
     },

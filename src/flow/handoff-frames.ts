@@ -3,7 +3,13 @@ import { HeaderList, type HeaderPair, type LocalResponse, type RequestHead, type
 
 /** What the process that has an attempt's stream says to the one that has its request; each `ask` gets one `answer`. */
 export type Ask =
-  | { readonly kind: 'request-head'; readonly id: string; readonly cluster: string; readonly head: PlainHead }
+  | {
+      readonly kind: 'request-head';
+      readonly id: string;
+      readonly cluster: string;
+      readonly isConnected: boolean;
+      readonly head: PlainHead;
+    }
   | {
       readonly kind: 'response-head';
       readonly status: number;

@@ -36,7 +36,8 @@ async function lend(attempt: (id: string, cluster: string) => AttemptExchange | 
   const log: Log = { debug() {}, info() {}, error() {}, warn: (message) => warned.push(message) };
   const server = await startHandoffServer({ path, attempt, onUpstreamCut: (id) => cut.push(id), log });
   closers.push(() => server.close());
-  const borrow = (id = 'one', timeoutMs = 2000) => borrowAttempt({ path, id, cluster: 'a', timeoutMs });
+  const borrow = (id = 'one', timeoutMs = 2000) =>
+    borrowAttempt({ path, id, cluster: 'a', isConnected: false, timeoutMs });
   return { path, warned, cut, borrow, close: () => server.close() };
 }
 
@@ -179,14 +180,17 @@ test('an owner that dies in the middle fails every question, asked before and af
 
 test('an owner that is not there, or says nothing, fails the question in time', async () => {
   await assert.rejects(async () =>
-    borrowAttempt({ path: nextPath(), id: 'x', cluster: 'a', timeoutMs: 1000 }).onRequestHead(headOf()),
+    borrowAttempt({ path: nextPath(), id: 'x', cluster: 'a', isConnected: false, timeoutMs: 1000 }).onRequestHead(
+      headOf(),
+    ),
   );
   const path = nextPath();
   const mute: Server = createServer((socket) => socket.on('error', () => {}).resume());
   await new Promise<void>((resolve) => mute.listen(path, resolve));
   const began = performance.now();
   await assert.rejects(
-    async () => borrowAttempt({ path, id: 'x', cluster: 'a', timeoutMs: 80 }).onRequestHead(headOf()),
+    async () =>
+      borrowAttempt({ path, id: 'x', cluster: 'a', isConnected: false, timeoutMs: 80 }).onRequestHead(headOf()),
     /did not answer/,
   );
   assert.ok(performance.now() - began < 1500);
@@ -199,7 +203,13 @@ test('a borrower that goes away closes the attempt, nonsense closes the connecti
   const rude = connect(path);
   rude.on('error', () => {});
   rude.write(
-    encodeFrame({ kind: 'request-head', id: 'x', cluster: 'a', head: { method: 'POST', path: '/', headers: [] } }),
+    encodeFrame({
+      kind: 'request-head',
+      id: 'x',
+      cluster: 'a',
+      isConnected: false,
+      head: { method: 'POST', path: '/', headers: [] },
+    }),
   );
   await new Promise((resolve) => rude.once('data', resolve));
   rude.destroy();
@@ -215,7 +225,7 @@ test('an owner that talks nonsense fails the question', async () => {
   const path = nextPath();
   const liar = createServer((socket) => socket.on('error', () => {}).end(Buffer.from([255, 255, 255, 255, 0])));
   await new Promise<void>((resolve) => liar.listen(path, resolve));
-  const attempt = borrowAttempt({ path, id: 'x', cluster: 'a', timeoutMs: 60_000 });
+  const attempt = borrowAttempt({ path, id: 'x', cluster: 'a', isConnected: false, timeoutMs: 60_000 });
   await assert.rejects(async () => attempt.onRequestHead(headOf()), RangeError);
   liar.close();
 });

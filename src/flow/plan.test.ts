@@ -8,6 +8,8 @@ const deployments = ['a', 'b', 'c', 'd'].map((name) => deploymentOf(name));
 const contextWith = (count: number, retries = 2, stream = true) =>
   contextOf({ config: configOf({ retry: { retries } }), request: requestOf({ stream }) }, deployments.slice(0, count));
 const names = (plan: ReturnType<typeof planOf>) => plan.map((each) => each.deployment.backend.name);
+const withoutReplay = <T extends ReturnType<typeof contextWith>>(ctx: T): T =>
+  Object.assign(ctx, { decision: { ...ctx.decision, mayReplay: false } });
 const header = (mutation: ReturnType<typeof planMutation>, name: string) =>
   mutation.set?.find(([given]) => given === name)?.[1];
 
@@ -22,7 +24,7 @@ test('a plan has at least one and at most retries + 1 entries, from the place th
   );
 });
 
-test('only a stream that can fail over, and that may be watched, is watched to its first output', () => {
+test('what can fail over, and may be watched, is watched to its first output', () => {
   const yes = () => true;
   const never = () => assert.fail('asked though nothing depends on it');
   const one = contextWith(1);
@@ -34,9 +36,27 @@ test('only a stream that can fail over, and that may be watched, is watched to i
     watchOf(two, planOf(two, 0), () => false),
     'head',
   );
-  assert.equal(watchOf(whole, planOf(whole, 0), never), 'head');
-  const buffered = Object.assign(contextWith(2), { surge: { level: 1, divert: null, reduced: null, buffered: true } });
+  assert.equal(watchOf(whole, planOf(whole, 0), yes), 'body', 'its head may be followed by silence');
+  const kept = withoutReplay(whole);
+  assert.equal(watchOf(kept, planOf(kept, 0), never), 'head', 'nothing could be done about the silence');
+  const buffered = withoutReplay(
+    Object.assign(contextWith(2), { surge: { level: 1, divert: null, reduced: null, buffered: true } }),
+  );
   assert.equal(watchOf(buffered, planOf(buffered, 0), never), 'head', 'asked for whole');
+});
+
+test('what a backend took and never answered is replayed by rule, and only elsewhere', () => {
+  const retryOn = (ctx: ReturnType<typeof contextWith>) =>
+    header(planMutation(ctx, planOf(ctx, 0), 'none', 1000), 'x-envoy-retry-on');
+  assert.equal(retryOn(contextWith(2)), 'reset');
+  assert.equal(retryOn(withoutReplay(contextWith(2))), undefined);
+  const { backend } = deploymentOf('pool');
+  const [endpoint = { host: '10.0.0.1', port: 80, weight: 1 }] = backend.endpoints ?? [];
+  const pool = (count: number) =>
+    contextOf({}, [deploymentOf('pool', { backend: { ...backend, endpoints: Array(count).fill(endpoint) } })]);
+  assert.equal(retryOn(pool(1)), undefined);
+  assert.equal(retryOn(pool(2)), 'reset', 'another endpoint of the same backend');
+  assert.equal(retryOn(withoutReplay(pool(2))), undefined);
 });
 
 test('Envoy reads the plan as one priority group a try', () => {

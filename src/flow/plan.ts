@@ -20,15 +20,23 @@ export function planOf(ctx: RequestContext, start: number): Plan {
 /** Envoy's routes match on it: it switches on what a try sees of its answer. */
 export const WATCH_HEADER = 'x-tokenlat-watch';
 
-/** What a try must see so that another candidate can still take over: the first output of a stream, else the head. */
+/**
+ * What a try must see so that another candidate can still take over: the first output of a stream, else the head; of a whole
+ * answer its first byte, too, where silence after the head is reason to ask elsewhere.
+ */
 export function watchOf(ctx: RequestContext, plan: Plan, mayWatchBody: () => boolean): Watch {
   if (plan.length < 2) return 'none';
-  return streamsUpstream(ctx) && mayWatchBody() ? 'body' : 'head';
+  return (streamsUpstream(ctx) || ctx.decision.mayReplay) && mayWatchBody() ? 'body' : 'head';
+}
+
+/** Is there anybody else to ask? Of the endpoints of one backend Envoy takes another one each time. */
+function hasElsewhere(plan: Plan): boolean {
+  return plan.length > 1 || plan[0].deployment.backend.endpoints.length > 1;
 }
 
 /**
- * What tells Envoy the plan: one priority group a try, how often to try, and on what. A connection that broke after the
- * upstream had the whole request is tried again only where the next try goes to somebody else.
+ * What tells Envoy the plan: one priority group a try, how often to try, and on what. A request that an upstream took and
+ * never answered (a broken connection, silence) is replayed only to somebody else, and where its rule allows it.
  */
 export function planMutation(ctx: RequestContext, plan: Plan, watch: Watch, now: number): Mutation {
   const retries = plan.length > 1 ? plan.length - 1 : ctx.config.retry.retries;
@@ -37,9 +45,8 @@ export function planMutation(ctx: RequestContext, plan: Plan, watch: Watch, now:
     ['x-envoy-max-retries', String(retries)],
     ['x-envoy-upstream-rq-timeout-ms', String(backstopMs)],
   ];
-  if (plan.length > 1) {
-    set.push(['x-envoy-retry-on', 'reset'], ['x-envoy-retriable-status-codes', ELSEWHERE_STATUSES]);
-  }
+  if (ctx.decision.mayReplay && hasElsewhere(plan)) set.push(['x-envoy-retry-on', 'reset']);
+  if (plan.length > 1) set.push(['x-envoy-retriable-status-codes', ELSEWHERE_STATUSES]);
   if (watch !== 'none') set.push([WATCH_HEADER, watch]);
   return {
     set,

@@ -150,9 +150,9 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
   // ── attempts ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** A try begins, as Envoy says by opening its stream. */
-  attempt(cluster: string): AttemptFlow {
+  attempt(cluster: string, isConnected = false): AttemptFlow {
     this.#refused = null;
-    return new AttemptFlow({ ...this.#options, owner: this, cluster });
+    return new AttemptFlow({ ...this.#options, owner: this, cluster, isConnected });
   }
 
   get context(): RequestContext {

@@ -43,14 +43,42 @@ export function backendCluster(
     lb_policy: 'LEAST_REQUEST',
     per_connection_buffer_limit_bytes: CONNECTION_BUFFER_BYTES,
     circuit_breakers: UNLIMITED,
+    ...deadHost(timeouts.deadHostMs),
     ...(backend.health === null
       ? {}
       : { health_checks: [healthCheck(backend.health)], close_connections_on_host_health_failure: true }),
     ...protocol({
-      explicit_http_config: backend.http2 ? { http2_protocol_options: {} } : { http_protocol_options: {} },
+      explicit_http_config: backend.http2
+        ? { http2_protocol_options: { connection_keepalive: pings(timeouts.deadHostMs) } }
+        : { http_protocol_options: {} },
     }),
     ...(backend.tls ? { transport_socket: upstreamTls(backend, caFile) } : {}),
   };
+}
+
+/** `IPPROTO_TCP` and `TCP_USER_TIMEOUT` of Linux. */
+const TCP_USER_TIMEOUT = { level: 6, name: 18 };
+
+/**
+ * A host that lost its power sends no reset: without this, silence is all that tells, and that is also what long answers sound
+ * like. The kernel asks from half of the time on whether the other side is there, and ends the connection when nothing was
+ * acknowledged for all of it, sent bytes and probes alike. Envoy then replays what ran on it.
+ */
+function deadHost(ms: number): Proto {
+  const secondsOf = (part: number): number => Math.max(1, Math.floor((ms * part) / 1000));
+  return {
+    upstream_connection_options: {
+      tcp_keepalive: { keepalive_time: secondsOf(1 / 2), keepalive_interval: secondsOf(1 / 4), keepalive_probes: 3 },
+    },
+    upstream_bind_config: {
+      socket_options: [{ description: 'TCP_USER_TIMEOUT', ...TCP_USER_TIMEOUT, int_value: ms, state: 'STATE_PREBIND' }],
+    },
+  };
+}
+
+/** Over HTTP/2 the server itself must answer, so one that hangs is found out in the same time. */
+function pings(deadHostMs: number): Proto {
+  return { interval: seconds(deadHostMs / 2), timeout: seconds(deadHostMs / 2) };
 }
 
 /** Endpoints and weights of one backend. */

@@ -8,7 +8,7 @@ import {
   PROCESSOR_CLUSTER,
   REQUEST_FILTER,
 } from './names.ts';
-import { any, extension, seconds } from './proto.ts';
+import { any, extension, PREVIOUS_HOSTS, seconds } from './proto.ts';
 import type { Proto } from './proto.ts';
 
 const EXT_PROC = 'envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor';
@@ -22,12 +22,7 @@ const OPEN_ELSEWHERE: Proto = {
   retry_on: 'connect-failure,refused-stream,reset-before-request,unavailable',
   num_retries: 3,
   retry_back_off: { base_interval: '0.005s', max_interval: '0.050s' },
-  retry_host_predicate: [
-    {
-      name: 'envoy.retry_host_predicates.previous_hosts',
-      typed_config: any('envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate'),
-    },
-  ],
+  retry_host_predicate: [PREVIOUS_HOSTS],
   host_selection_retry_max_attempts: 30,
 };
 
@@ -97,7 +92,8 @@ export function attemptFilter(snapshot: Snapshot): Proto {
     ...common(snapshot, 'attempt', [{ key: ID_KEY, value: `%DYNAMIC_METADATA(${NAMESPACES.request}:id)%` }]),
     // A try may hold the head of its answer up to the first output, for as long as an upstream may be silent.
     message_timeout: seconds(Math.max(snapshot.server.messageTimeoutMs, snapshot.timeouts.idleMs + HELD_SLACK_MS)),
-    request_attributes: ['xds.cluster_name', 'upstream.address'],
+    // The local address is there where the try goes out on a connection that stands.
+    request_attributes: ['xds.cluster_name', 'upstream.address', 'upstream.local_address'],
     processing_mode: attemptMode('SKIP', 'NONE'),
     send_body_without_waiting_for_header_response: true,
     mutation_rules: { disallow_is_error: true, allow_envoy: true, allow_all_routing: true },

@@ -11,6 +11,12 @@ export function extension(name: string, type: string, value: Proto = {}): Proto 
   return { name, typed_config: any(type, value) };
 }
 
+/** Of a retry: not where it was before, as long as there is anybody else. */
+export const PREVIOUS_HOSTS: Proto = extension(
+  'envoy.retry_host_predicates.previous_hosts',
+  'envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate',
+);
+
 /** Milliseconds as a `google.protobuf.Duration`. */
 export function seconds(ms: number): string {
   return `${ms / 1000}s`;

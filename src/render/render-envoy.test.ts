@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { loadExample } from '../../test/render/generated.ts';
 import { ERRORS } from '../core/error.ts';
+import { backendCluster } from './clusters.ts';
 import { localReplyConfig } from './local-replies.ts';
 import { BOOTSTRAP_FILE, renderEnvoy } from './render-envoy.ts';
 import { renderExisting } from './render-existing.ts';
@@ -76,4 +77,30 @@ test('many backends by address stand in one file: Envoy watches each file at a p
   };
   const last = resources.find(({ name }) => name === 'b299');
   assert.deepEqual([last?.type, last?.load_assignment === undefined], ['STATIC', false]);
+});
+
+test('a host that is gone is found out within `timeouts.dead_host`, over HTTP/2 also a process that hangs', () => {
+  const [backend] = snapshot.backends.values();
+  assert.ok(backend);
+  const clusterOf = (http2: boolean, deadHostMs: number) =>
+    backendCluster(
+      { ...backend, http2 },
+      { ...snapshot.timeouts, deadHostMs },
+      { caFile: '/ca', endpoints: null },
+    ) as unknown as {
+      upstream_connection_options: { tcp_keepalive: object };
+      upstream_bind_config: { socket_options: { level: number; name: number; int_value: number }[] };
+    };
+  const usual = clusterOf(false, 20_000);
+  assert.deepEqual(usual.upstream_connection_options.tcp_keepalive, {
+    keepalive_time: 10,
+    keepalive_interval: 5,
+    keepalive_probes: 3,
+  });
+  const [option] = usual.upstream_bind_config.socket_options;
+  assert.deepEqual([option?.level, option?.name, option?.int_value], [6, 18, 20_000]);
+  const short = clusterOf(false, 2000).upstream_connection_options.tcp_keepalive;
+  assert.deepEqual(short, { keepalive_time: 1, keepalive_interval: 1, keepalive_probes: 3 }, 'whole seconds');
+  assert.match(JSON.stringify(clusterOf(true, 20_000)), /"connection_keepalive":\{"interval":"10s","timeout":"10s"\}/);
+  assert.doesNotMatch(JSON.stringify(usual), /connection_keepalive/);
 });

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../core/snapshot.ts';
 import { requestFilterOn, watchOverride } from './ext-proc.ts';
 import { NAMESPACES, NO_PLAN_CLUSTER, RETRIABLE_STATUSES, ROUTE_CONFIG, WATCH_HEADER } from './names.ts';
-import { extension, seconds } from './proto.ts';
+import { extension, PREVIOUS_HOSTS, seconds } from './proto.ts';
 import type { Proto } from './proto.ts';
 
 /** Added to the longest request, so that our own deadline, which ends a stream cleanly, comes first. */
@@ -50,6 +50,9 @@ function retryPolicy({ retry, timeouts }: Snapshot): Proto {
     retriable_status_codes: RETRIABLE_STATUSES,
     num_retries: retry.retries,
     refresh_cluster_on_retry: true,
+    // Within one backend: another endpoint than the one that died. That one has least to do, so it is picked again and again.
+    retry_host_predicate: [PREVIOUS_HOSTS],
+    host_selection_retry_max_attempts: 30,
     // A silence in the middle of an answer is our server's to tell, a moment earlier.
     per_try_idle_timeout: seconds(timeouts.idleMs + 1000),
     retry_back_off: { base_interval: seconds(retry.baseMs), max_interval: seconds(retry.maxMs) },

@@ -89,6 +89,9 @@ function instruments(registry: Registry) {
     surgeLevel: gauge('tokenlat_surge_level', 'Level of load; 0 as usual', [], 'max'),
     fleetRate: gauge('tokenlat_fleet_requests_per_second', 'Requests to all workers of all replicas', [], 'max'),
     surgeActions: counter('tokenlat_surge_actions_total', 'Requests handled otherwise under high load', ['action']),
+    replays: counter('tokenlat_replays_total', 'Requests that a deployment took and never answered, played again', [
+      'deployment',
+    ]),
     affinity: counter('tokenlat_affinity_total', 'Decisions by whether one that is warm was taken', [
       'model',
       'outcome',
@@ -224,6 +227,7 @@ export function createMetrics({ labelValues, registry = new Registry() }: Metric
     },
     surgeAction: (action) => series.surgeActions([action], 1),
     leftOut: (deployment, reason) => series.leftOut([bound('deployment', deployment), reason], 1),
+    replayed: (deployment) => series.replays([bound('deployment', deployment)], 1),
     spent: (event) => recordCost(series, bound, event),
     affinity: (model, outcome) => series.affinity([bound('model', model), outcome], 1),
     classified({ classifier, class: name, by }, ms) {

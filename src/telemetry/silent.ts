@@ -20,4 +20,5 @@ export const silentMetrics: Metrics = {
   surgeAction: nothing,
   affinity: nothing,
   classified: nothing,
+  replayed: nothing,
 };

@@ -21,6 +21,7 @@ export function checkModels(context: CheckContext): void {
     });
   });
   for (const alias of Object.keys(document.aliases)) checkAlias(context, alias);
+  checkReplay(context, document.retry.replay, ['retry', 'replay']);
   checkRoutes(context);
 }
 
@@ -120,9 +121,18 @@ function checkRoutes(context: CheckContext): void {
       warn(path, 'takes every request: the routes below are never looked at');
     const fault = route.match === undefined ? null : context.checkMatch(route.match, 'match');
     if (fault !== null) problem([...path, 'match'], `is not a usable CEL expression: ${fault.message}`, fault.offset);
+    checkReplay(context, route.replay, [...path, 'replay']);
     checkScore(context, route, path);
     checkCandidates(context, route, path);
   });
+}
+
+/** `always`, `never`, or an expression. */
+function checkReplay({ checkMatch, problem }: CheckContext, rule: string | undefined, path: Path): void {
+  if (rule === undefined || rule === 'always' || rule === 'never') return;
+  const fault = checkMatch(rule, 'match');
+  if (fault !== null)
+    problem(path, `is neither always nor never, nor a usable CEL expression: ${fault.message}`, fault.offset);
 }
 
 function checkScore(context: CheckContext, route: CheckContext['document']['routes'][number], path: Path): void {

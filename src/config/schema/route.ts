@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { className } from './classifier.ts';
 import { modelReference } from './model.ts';
-import { duration, modelPattern, name, text } from './scalar.ts';
+import { duration, modelPattern, name, replayRule, text } from './scalar.ts';
 
 export const onStoreError = () =>
   z
@@ -93,6 +93,10 @@ const route = z.strictObject({
     .describe('When the budget of a business line is used up: serve by cheaper candidates only, refuse, or go on. Default: cheaper.'),
   divert: z.boolean().default(false).describe('Under high load a share of the tenants may be served by `surge`’s light model. Default: false.'),
   reduce_n: z.boolean().default(false).describe('Under high load fewer choices may be given than asked for, rather than a refusal. Default: false.'),
+  replay: replayRule()
+    .optional()
+    .describe('May a request go elsewhere that a backend took and never answered? always, never, or a CEL expression. Default: retry.replay.')
+    .meta({ examples: ['!request.has_tools'] }),
   timeout: duration({ min: 100, max: 24 * 3_600_000 }).optional().describe('Default: timeouts.request.'),
 });
 

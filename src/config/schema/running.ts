@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, size, text } from './scalar.ts';
+import { duration, replayRule, size, text } from './scalar.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -24,7 +24,12 @@ export const timeoutsSection = z
     max_request: duration({ min: 100, max: 24 * HOUR })
       .optional()
       .describe('The most that x-request-timeout-ms may ask for. Default: 15m, or timeouts.request where that is more.'),
-    idle: duration({ min: 100, max: HOUR }).prefault('1m').describe('Silence of a backend, before and between its bytes. Default: 1m.'),
+    idle: duration({ min: 100, max: HOUR }).prefault('45s').describe('Silence of a backend, before and between its bytes. Default: 45s.'),
+    dead_host: duration({ min: 2000, max: 600_000 })
+      .prefault('20s')
+      .describe(
+        'A host that acknowledges nothing for so long is gone, as after a loss of power: its connections count as broken. Whole seconds. Default: 20s.',
+      ),
     connect: duration({ min: 10, max: 60_000 }).prefault('1s').describe('Default: 1s.'),
   })
   .describe('How long things may take.');
@@ -37,6 +42,12 @@ export const retrySection = z
     retry_after_cap: duration({ min: 1, max: 60_000 })
       .prefault('2s')
       .describe("The longest Retry-After of a backend that is waited for. Default: 2s."),
+    replay: replayRule()
+      .default('always')
+      .describe(
+        'May a request go elsewhere that a backend took and never answered (broken connection, silence)? It may have done the work: the gateway pays for that. always, never, or a CEL expression. Default: always.',
+      )
+      .meta({ examples: ["request.type != 'agent'"] }),
   })
   .describe('What happens when a try fails before its first byte went to the client.');
 

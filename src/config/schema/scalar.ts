@@ -34,6 +34,9 @@ export function size({ min, max }: { readonly min: number; readonly max: number 
     });
 }
 
+/** `always`, `never`, or a CEL expression over the request; checked with the rest of the configuration. */
+export const replayRule = () => text();
+
 export const text = () => z.string().min(1, 'must not be empty').max(4096);
 
 /** A name that may stand in headers, metrics and URLs as it is. */

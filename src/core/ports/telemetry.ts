@@ -30,6 +30,8 @@ export interface Metrics {
   breaker(deployment: string, kind: string, state: 0 | 1 | 2 | 3): void;
   /** A deployment was passed over in a decision. */
   leftOut(deployment: string, reason: string): void;
+  /** A deployment took a request and never answered, so that it was played again elsewhere. */
+  replayed(deployment: string): void;
   /** Something was paid that belongs to no request. */
   spent(event: LedgerEvent): void;
   /** The load of all workers, as this one knows it: the level, and requests a second. */

@@ -181,6 +181,7 @@ export function countingMetrics(): Metrics & { readonly anomalies: string[] } {
     surgeAction: noop,
     affinity: noop,
     classified: noop,
+    replayed: noop,
   };
 }
 

@@ -75,6 +75,7 @@ export function route(id: string, changes: Partial<Route> = {}): Route {
     protect: 'cheaper',
     divert: false,
     reduceN: false,
+    replay: null,
     score: null,
     classifier: null,
     scoreFor: new Map(),
@@ -92,7 +93,7 @@ export function config(models: readonly Model[], routes: readonly Route[], chang
     classifiers: new Map(),
     routes,
     ledger: { onStoreError: 'deny' } as Snapshot['ledger'],
-    retry: { retries: 2, baseMs: 1, maxMs: 1, retryAfterCapMs: 1 },
+    retry: { retries: 2, baseMs: 1, maxMs: 1, retryAfterCapMs: 1, replay: 'always' },
     breakers: {
       enabled: true,
       policy: DEFAULT_BREAKER,

@@ -16,6 +16,7 @@ import type { Asked, Supports } from './eligible.ts';
 import type { RouteContext, RuleContext } from './match-inputs.ts';
 import { type Group, type Ordered, orderGroups } from './order-groups.ts';
 import { rankCandidates } from './rank-candidates.ts';
+import { ReplayRules } from './replay-rules.ts';
 import { RoutingTable } from './routing-table.ts';
 import type { Taken } from './routing-table.ts';
 import { ScoreRules } from './score-rules.ts';
@@ -84,6 +85,7 @@ export function createRoute({
 }: RouteOptions): RouteStation {
   const rulesOf = eachConfig((config) => new ScoreRules({ config, metrics, log }));
   const classesOf = eachConfig((config) => new RequestClasses({ config, metrics, log, clock }));
+  const replayOf = eachConfig((config) => new ReplayRules({ config, metrics, log }));
   const tableOf = eachConfig((config) => new RoutingTable({ config, supports, clock, log, metrics, cache }));
 
   function decideOn(ctx: RouteContext, now: number, isPreview = false): Decided {
@@ -107,6 +109,7 @@ export function createRoute({
       healthOf: (deployment) => engine.board.healthOf(incarnationOf(deployment), now),
     });
     const adjust = rulesOf(config).adjust(route.id, ctx, (fault) => faults.push(fault));
+    const mayReplay = replayOf(config).allows(route, ctx, (fault) => faults.push(fault));
     const affordable = withinTier(flat(groups), ctx.principal, directory);
     const fit = new Set(fitting(ctx, affordable.candidates));
     const ordered = orderGroups({ ctx, groups: keep(groups, fit), adjust, classOf, isPreview, now }, engine);
@@ -126,7 +129,7 @@ export function createRoute({
       saving.note,
       diversionWords(diverted, isDiverted),
     );
-    const decision = { route, reason, candidates, cached: taken.cached, fallbackReason, judged, classified };
+    const decision = { route, reason, candidates, cached: taken.cached, fallbackReason, mayReplay, judged, classified };
     return { decision, leftOut, affinity, classMs, words };
   }
 
@@ -217,6 +220,7 @@ function routeToModel(config: Snapshot, { name }: Model, base: Route | null): Ro
     protect: 'cheaper' as const,
     divert: false,
     reduceN: false,
+    replay: null,
     score: null,
     classifier: null,
     scoreFor: new Map(),

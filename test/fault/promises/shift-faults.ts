@@ -24,13 +24,7 @@ export const FAULTS: readonly Fault[] = [
   { name: 'ramp', mostMs: LATENCY_MS, spares: ALL, begin: ramp },
   { name: 'errors', mostMs: ERRORS_MS, spares: ALL, begin: conduct('error') },
   { name: 'silent', mostMs: ERRORS_MS, spares: ALL, begin: conduct('silent') },
-  // The head of a whole answer has passed when its body does not come.
-  {
-    name: 'half-silent',
-    mostMs: ERRORS_MS,
-    spares: { streams: true, whole: false },
-    begin: conduct('silent_after_head'),
-  },
+  { name: 'half-silent', mostMs: ERRORS_MS, spares: ALL, begin: conduct('silent_after_head') },
   { name: 'cut', mostMs: ERRORS_MS, spares: { streams: false, whole: false }, begin: conduct('cut') },
   { name: 'busy', mostMs: ERRORS_MS, spares: ALL, begin: conduct('busy') },
   { name: 'refused', mostMs: ERRORS_MS, spares: ALL, begin: refused },

@@ -28,6 +28,7 @@ function targetOf(at: number): Target {
     weight: 1,
     capacity: 32,
     warmRoom: null,
+    shelf: null,
     price: { prompt: 1e5 * (1 + (at % 5)), completion: 3e5, currency: 'USD' },
     quality: (at % 10) / 10,
     prior: { firstTokenMs: 200, tokenMs: 20, totalMs: null },

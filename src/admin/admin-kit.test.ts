@@ -169,6 +169,8 @@ export const LIVE: LiveState = {
       latencyP50: 12.5,
       latencyP95: 40,
       firstTokenP50: null,
+      coldShare: null,
+      warmP95: null,
     },
   ],
 };

@@ -225,6 +225,8 @@ test('live: figures of the last minute, null where nothing is known', async () =
         latency_ms_p50: 12.5,
         latency_ms_p95: 40,
         first_token_ms_p50: null,
+        cold_share: null,
+        warm_ms_p95: null,
       },
     ],
   });

@@ -119,7 +119,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     worker,
     metrics,
     figures,
-    watch: watchTries(engine, clock),
+    watch: watchTries(engine, clock, metrics),
     log,
     clock,
   };

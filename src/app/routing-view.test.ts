@@ -33,6 +33,8 @@ const row = (backend: string, requests: number, errors: number, running = 0): Li
   latencyP50: null,
   latencyP95: null,
   firstTokenP50: null,
+  coldShare: null,
+  warmP95: null,
 });
 
 test('a deployment is what its tries of the last minute say, over all routes', () => {

@@ -37,7 +37,7 @@ function toldOf(outcome: TryOutcome): Outcome | undefined {
     firstToken() {},
     end: (_began: Began, end: Outcome) => void told.push(end),
   } as unknown as typeof tries;
-  watchTries({ tries: spy }, { now: () => 0, time: () => 0 })
+  watchTries({ tries: spy }, { now: () => 0, time: () => 0 }, { loadedTry() {} })
     .begin(DEPLOYMENT, WORK)
     .end(outcome);
   return told[0];
@@ -78,7 +78,7 @@ test('a try is known by its deployment and its addresses, and outlives the deadl
     firstToken: (_began: unknown, now: number) => void firsts.push(now),
     end() {},
   } as unknown as ReturnType<typeof createEngine>['tries'];
-  const watch = watchTries({ tries: spy }, { now: () => 5, time: () => 0 });
+  const watch = watchTries({ tries: spy }, { now: () => 5, time: () => 0 }, { loadedTry() {} });
   watch.begin(DEPLOYMENT, WORK).firstToken();
   watch.begin(DEPLOYMENT, { ...WORK, stream: false }).firstToken();
   assert.equal(begun[0]?.target.incarnation, 'm@a 10.0.0.1:80');

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/ports/clock.ts';
+import type { Metrics } from '../core/ports/telemetry.ts';
 import type { TryOutcome, TryWatch } from '../core/ports/try-watch.ts';
 import type { Engine } from '../routing/engine.ts';
 import type { Outcome } from '../routing/target.ts';
@@ -10,16 +11,35 @@ const GRACE_MS = 10_000;
 const LONGEST_REST_MS = 30_000;
 
 /** Tells the routing core how tries go. */
-export function watchTries({ tries }: Pick<Engine, 'tries'>, clock: Clock): TryWatch {
+export function watchTries(
+  { tries }: Pick<Engine, 'tries'>,
+  clock: Clock,
+  metrics: Pick<Metrics, 'loadedTry'>,
+): TryWatch {
   return {
     begin(deployment, { request, deadline, ...work }) {
       const target = targetOf(deployment, deployment.weight, deployment.profile.quality, clock.time());
       const began = tries.begin(request, target, work, clock.now(), deadline + GRACE_MS);
+      const isCold = work.warm.mustLoad === true ? began.lease.isCold : null;
+      const startedAt = clock.now();
+      let isTold = isCold === null;
+      const tell = (hasAnswered: boolean): void => {
+        if (isTold) return;
+        isTold = true;
+        const seconds = hasAnswered ? (clock.now() - startedAt) / 1000 : null;
+        metrics.loadedTry(deployment.model, isCold === true ? 'cold' : 'warm', seconds);
+      };
       return {
+        isCold,
         firstToken: () => {
-          if (work.stream) tries.firstToken(began, clock.now());
+          if (!work.stream) return;
+          tries.firstToken(began, clock.now());
+          tell(true);
         },
-        end: (outcome) => tries.end(began, outcomeOf(outcome), clock.now()),
+        end: (outcome) => {
+          tries.end(began, outcomeOf(outcome), clock.now());
+          tell(outcome.kind === 'served');
+        },
       };
     },
   };

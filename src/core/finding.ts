@@ -1,5 +1,5 @@
 /** Who may say something of a target from outside its tries. Each speaks for itself alone; the lowest factor counts. */
-export const SOURCES = ['network', 'service', 'model', 'metrics', 'gpu'] as const;
+export const SOURCES = ['network', 'service', 'model', 'metrics', 'gpu', 'models'] as const;
 export type Source = (typeof SOURCES)[number];
 
 /** For these a target may be left out. The list is closed: headers, audit and metrics use it. */
@@ -14,7 +14,9 @@ export type OutReason = (typeof OUT_REASONS)[number];
 
 /** For these it merely gets less. */
 export const LESS_REASONS = ['queue_long', 'cache_full', 'throttled'] as const;
-export type FindingReason = OutReason | (typeof LESS_REASONS)[number];
+/** These are told, and take nothing away: is the deployment's model loaded there? */
+export const TOLD_REASONS = ['model_loaded', 'model_unloaded'] as const;
+export type FindingReason = OutReason | (typeof LESS_REASONS)[number] | (typeof TOLD_REASONS)[number];
 
 /** What one source says of a target; nothing at all where it is as it should be, or where nobody knows. */
 export interface Finding {
@@ -40,7 +42,7 @@ export function isOutReason(reason: string): reason is OutReason {
 }
 
 export function isFindingReason(reason: string): reason is FindingReason {
-  return isOutReason(reason) || (LESS_REASONS as readonly string[]).includes(reason);
+  return isOutReason(reason) || ([...LESS_REASONS, ...TOLD_REASONS] as readonly string[]).includes(reason);
 }
 
 export function isSource(name: string): name is Source {

@@ -14,6 +14,8 @@ export interface Probes {
   readonly service: (Paced & { readonly path: string }) | null;
   readonly model: (Paced & { readonly maxTokens: number }) | null;
   readonly metrics: (Scraped & { readonly queue: number; readonly cache: number }) | null;
+  /** Which models are loaded, by the server's own list. */
+  readonly models: { readonly path: string; readonly intervalMs: number; readonly timeoutMs: number } | null;
   readonly gpu:
     | (Scraped & {
         /** Which GPUs of the exporter belong to the backend: those with all of these. */

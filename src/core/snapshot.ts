@@ -190,6 +190,8 @@ export interface Backend {
   readonly health: HealthCheck | null;
   /** What the gateway itself looks at; left out: nothing. */
   readonly probes?: Probes;
+  /** Models that it loads when asked. */
+  readonly loads?: { readonly most: number | null; readonly keepMs: number };
   /** Set on each attempt at this backend and on no other. */
   readonly credentials: readonly HeaderPair[];
   /** Extra headers, likewise. */
@@ -219,7 +221,7 @@ export interface Model {
   readonly stage: Stage;
   readonly balance: 'weight' | 'load';
   /** By what a request is recognised where it was served before; only where requests go by load or score. */
-  readonly affinity: 'none' | 'session' | 'prefix';
+  readonly affinity: 'none' | 'session' | 'prefix' | 'model';
   /** Best first where weights are equal to 0; else shared by weight. Never empty. */
   readonly deployments: readonly Deployment[];
   /** Models to try when all deployments of this one failed. */

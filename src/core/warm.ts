@@ -4,6 +4,8 @@ export interface Warm {
   readonly keys: readonly number[];
   /** Tokens of the prompt that a key stands for: what is warm need not be read. 0 = not known. */
   readonly tokensAKey: number;
+  /** The one key is a model: where it is not, it must be loaded before anything is answered. */
+  readonly mustLoad?: boolean;
 }
 
 export const NOTHING_WARM: Warm = { keys: [], tokensAKey: 0 };

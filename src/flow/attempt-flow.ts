@@ -60,7 +60,9 @@ export class AttemptFlow implements AttemptExchange {
     try {
       const attempt = this.#next(head);
       this.#attempt = attempt;
-      this.#options.owner.closing.attempts.start(attempt, this.#options.isConnected);
+      const { owner, isConnected = false } = this.#options;
+      const mayReplay = owner.watch !== 'none' && owner.context.decision.mayReplay;
+      owner.closing.attempts.start(attempt, { mayReplay, isConnected });
       const walked = walkAttempt(this.#options.stations, this.#options.owner.context, attempt);
       const open = (response: LocalResponse | null): Opened =>
         response === null ? this.#request(attempt, head) : { kind: 'respond', response };
@@ -73,8 +75,10 @@ export class AttemptFlow implements AttemptExchange {
   readonly onResponseHead = (head: ResponseHead, end: boolean): AttemptReply => {
     const { owner, adapt } = this.#options;
     const attempt = this.#attempt;
-    if (attempt === null || attempt.last || owner.over) return PASS;
-    owner.closing.attempts.answered(head.status, retryAfterMs(head.headers));
+    if (attempt === null || owner.over) return PASS;
+    // Also of the last entry of a plan: Envoy may ask another endpoint of it.
+    if (!attempt.last || head.status >= 400) owner.closing.attempts.answered(head.status, retryAfterMs(head.headers));
+    if (attempt.last) return PASS;
     if (head.status >= 400) return this.#giveUp(`status ${head.status}`, null, null);
     if (!streamsUpstream(owner.context)) return this.#wholeHead(head, end);
     if (end) return this.#tryNext('empty answer', null);

@@ -19,11 +19,11 @@ function thrownAway(end: (log: AttemptLog, clock: { at: number }) => void, isCon
   const { options, clock } = bench({ config: { timeouts: { connectMs: 1000 } } });
   const request = requestOf({ promptTokens: 40 });
   const log = new AttemptLog({ ...options, ctx: contextOf({ startedAt: 1000, config: options.config(), request }) });
-  log.start(attemptOf(deploymentOf('a'), 1), isConnected);
+  log.start(attemptOf(deploymentOf('a'), 1), { mayReplay: true, isConnected });
   end(log, clock);
   log.ended(1);
   clock.at += 200;
-  log.start(attemptOf(deploymentOf('b'), 2), true);
+  log.start(attemptOf(deploymentOf('b'), 2));
   const [event] = log.thrownAway();
   return [event?.promptTokens, event?.estimated, event?.usageFlag, event?.totalMs, log.replayed().length];
 }

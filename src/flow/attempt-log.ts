@@ -23,15 +23,21 @@ export interface AttemptLogOptions {
   readonly watch: TryWatch;
 }
 
-interface Entry {
+/** On what terms a try begins. */
+interface TryTerms {
+  /** When it is taken and not answered, somebody else is asked. */
+  readonly mayReplay: boolean;
+  /** Its connection stood already. */
+  readonly isConnected: boolean;
+}
+
+interface Entry extends TryTerms {
   readonly attempt: Attempt;
   /** Whoever counts what runs now; null once it was told of the end. */
   live: LiveTry | null;
   /** Whoever decides on the next tries; likewise. */
   watched: WatchedTry | null;
   readonly startedMs: number;
-  /** Its connection stood when it began. */
-  readonly isConnected: boolean;
   /** When Envoy let go of it: the pause before the next try is no part of it. */
   endedMs: number | null;
   status: number | null;
@@ -88,14 +94,15 @@ export class AttemptLog {
     return this.#firstTokenMs;
   }
 
-  /** `isConnected`: its connection stood already. */
-  start(attempt: Attempt, isConnected = false): void {
+  /** `mayReplay`: when it is taken and not answered, another one is asked; `isConnected`: its connection stood already. */
+  start(attempt: Attempt, { mayReplay = false, isConnected = false }: Partial<TryTerms> = {}): void {
     this.#leave({ served: false, failed: true }, NO_USAGE);
     this.#entries.push({
       attempt,
       live: this.#live.begin(this.#ctx.decision?.route.id ?? '', attempt.candidate.deployment),
       watched: this.#watch.begin(attempt.candidate.deployment, this.#work(attempt)),
       startedMs: this.#elapsed(),
+      mayReplay,
       isConnected,
       endedMs: null,
       status: null,
@@ -169,7 +176,7 @@ export class AttemptLog {
    */
   #isUnanswered(index: number): boolean {
     const entry = this.#entries[index];
-    if (entry === undefined || entry.failure !== null) return false;
+    if (entry === undefined || entry.failure !== null || !entry.mayReplay) return false;
     if (entry.status !== null) return entry.status < 400;
     if (entry.isConnected) return true;
     const { connectMs } = this.#ctx.config.timeouts;
@@ -226,7 +233,13 @@ export class AttemptLog {
     const first =
       request !== undefined && streamsUpstream({ request, surge: this.#ctx.surge }) ? this.#firstTokenMs : null;
     const firstTokenMs = first === null ? null : first - startedMs;
-    live.end({ ...outcome, ms: this.#elapsed() - startedMs, firstTokenMs, tokens: usage.prompt + usage.completion });
+    live.end({
+      ...outcome,
+      ms: this.#elapsed() - startedMs,
+      firstTokenMs,
+      tokens: usage.prompt + usage.completion,
+      isCold: watched?.isCold ?? null,
+    });
     watched?.end(tryOutcome(outcome, entry, usage));
   }
 

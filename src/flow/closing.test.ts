@@ -201,8 +201,8 @@ test('whoever counts what runs hears of each try once: given up, served, refused
   await end({ kind: 'complete' });
   await end({ kind: 'complete' });
   assert.deepEqual(tries, [
-    { where: 'r m@a', ends: [{ served: false, failed: true, ms: 10, firstTokenMs: null, tokens: 0 }] },
-    { where: 'r m@b', ends: [{ served: true, failed: false, ms: 90, firstTokenMs: 20, tokens: 15 }] },
+    { where: 'r m@a', ends: [{ served: false, failed: true, ms: 10, firstTokenMs: null, tokens: 0, isCold: null }] },
+    { where: 'r m@b', ends: [{ served: true, failed: false, ms: 90, firstTokenMs: 20, tokens: 15, isCold: null }] },
   ]);
   const blamed: readonly (readonly [ClosingHow, boolean])[] = [
     [{ kind: 'failed', error: new GatewayError('upstream_overloaded', 'x') }, true],

@@ -57,6 +57,11 @@ test('what a backend took and never answered is replayed by rule, and only elsew
   assert.equal(retryOn(pool(1)), undefined);
   assert.equal(retryOn(pool(2)), 'reset', 'another endpoint of the same backend');
   assert.equal(retryOn(withoutReplay(pool(2))), undefined);
+  assert.equal(
+    watchOf(pool(2), planOf(pool(2), 0), () => true),
+    'head',
+    'what it answered tells a death from a refusal',
+  );
 });
 
 test('Envoy reads the plan as one priority group a try', () => {

@@ -25,7 +25,7 @@ export const WATCH_HEADER = 'x-tokenlat-watch';
  * answer its first byte, too, where silence after the head is reason to ask elsewhere.
  */
 export function watchOf(ctx: RequestContext, plan: Plan, mayWatchBody: () => boolean): Watch {
-  if (plan.length < 2) return 'none';
+  if (plan.length < 2) return ctx.decision.mayReplay && hasElsewhere(plan) ? 'head' : 'none';
   return (streamsUpstream(ctx) || ctx.decision.mayReplay) && mayWatchBody() ? 'body' : 'head';
 }
 

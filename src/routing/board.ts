@@ -2,6 +2,7 @@ import { Findings } from './findings.ts';
 import type { Lease, Work } from './lease.ts';
 import { LEAST_HEALTH, LiveTarget } from './live-target.ts';
 import { Pace } from './pace.ts';
+import { Shelf } from './shelf.ts';
 import type { Outcome, Target } from './target.ts';
 
 export interface BoardOptions {
@@ -31,6 +32,7 @@ export type Load = ReadonlyMap<string, number>;
 export class Board {
   readonly #live = new Map<string, LiveTarget>();
   readonly #paces = new Map<string, Pace>();
+  readonly #shelves = new Map<string, Shelf>();
   readonly #replicas = new Map<string, number>();
   readonly #forgetMs: number;
   readonly findings: Findings;
@@ -50,6 +52,7 @@ export class Board {
     const made = new LiveTarget(target, {
       paceOf: (kind) => this.#paceOf(target.group, kind),
       findings: this.findings,
+      shelfOf: (server) => this.#shelfOf(server),
       mostKeys: () => Math.min(KEYS_A_TARGET, Math.floor(KEYS_IN_ALL / this.#live.size)),
     });
     this.#live.set(target.incarnation, made);
@@ -133,7 +136,17 @@ export class Board {
       live.retire();
       this.#live.delete(incarnation);
     }
+    for (const [server, shelf] of this.#shelves) {
+      shelf.sweep(now - this.#forgetMs);
+      if (shelf.size === 0 && shelf.running === 0) this.#shelves.delete(server);
+    }
     return forgotten;
+  }
+
+  #shelfOf(server: string): Shelf {
+    const known = this.#shelves.get(server) ?? new Shelf();
+    this.#shelves.set(server, known);
+    return known;
   }
 
   #paceOf(group: string, kind: string): Pace {

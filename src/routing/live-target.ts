@@ -1,4 +1,4 @@
-import { NOTHING_WARM } from '../core/warm.ts';
+import { NOTHING_WARM, type Warm } from '../core/warm.ts';
 import { DecayedMean } from '../lib/decay/decayed-mean.ts';
 import type { OutReason } from '../core/finding.ts';
 import { BusyLimit } from './busy-limit.ts';
@@ -6,10 +6,13 @@ import type { Findings } from './findings.ts';
 import { errorFactor, rowFactor } from './health-factor.ts';
 import { Lease, type Work } from './lease.ts';
 import type { Pace } from './pace.ts';
+import type { Shelf } from './shelf.ts';
 import { Speed } from './speed.ts';
 import type { Outcome, Target } from './target.ts';
 import { WarmKeys } from './warm-keys.ts';
 
+/** A server's own list of what is loaded may be so old: what was asked for since counts. */
+const LIST_AGE_MS = 10_000;
 const ERROR_MEMORY_MS = 5000;
 /** Good answers that are believed in before any came: one error alone does not condemn. */
 const GOODWILL = 3;
@@ -24,7 +27,9 @@ export interface LiveTargetOptions {
   /** What is usual for a kind of work in the target's group. */
   readonly paceOf: (kind: string) => Pace;
   /** What others know of it: a hot GPU, a failed probe. */
-  readonly findings: Pick<Findings, 'factor' | 'out'>;
+  readonly findings: Pick<Findings, 'factor' | 'out' | 'get'>;
+  /** What a server has loaded, by its name. */
+  readonly shelfOf: (server: string) => Shelf;
   /** How many warm keys may be remembered here now. */
   readonly mostKeys: () => number;
 }
@@ -38,7 +43,8 @@ export class LiveTarget {
   /** A number of its own, drawn from its incarnation. */
   readonly lot: number;
   readonly #paceOf: (kind: string) => Pace;
-  readonly #findings: Pick<Findings, 'factor' | 'out'>;
+  readonly #findings: LiveTargetOptions['findings'];
+  readonly #shelfOf: LiveTargetOptions['shelfOf'];
   readonly #mostKeys: () => number;
   readonly #leases = new Set<Lease>();
   readonly #speeds = new Map<string, Speed>();
@@ -52,11 +58,12 @@ export class LiveTarget {
   #healthAt = 0;
   #failedAt = -Infinity;
 
-  constructor(target: Target, { paceOf, findings, mostKeys }: LiveTargetOptions) {
+  constructor(target: Target, { paceOf, findings, shelfOf, mostKeys }: LiveTargetOptions) {
     this.target = target;
     this.lot = lotOf(target.incarnation);
     this.#paceOf = paceOf;
     this.#findings = findings;
+    this.#shelfOf = shelfOf;
     this.#mostKeys = mostKeys;
     this.busy = new BusyLimit(() => this.target.capacity);
   }
@@ -64,6 +71,13 @@ export class LiveTarget {
   /** Requests that run there by our own count, other replicas' included. */
   get running(): number {
     return this.#leases.size + this.#others;
+  }
+
+  /** The same of all models of its server, where those share it and are loaded when asked for. */
+  runningFor({ mustLoad }: Warm): number {
+    const { shelf: place } = this.target;
+    if (mustLoad !== true || place === null) return this.running;
+    return Math.max(this.running, this.#shelfOf(place.server).running + this.#others);
   }
 
   /** Ours alone. */
@@ -78,11 +92,30 @@ export class LiveTarget {
     else this.#elsewhere.delete(replica);
   }
 
+  /** How many keys of what is looked for are here; a model is here, too, while it is being loaded. */
+  match({ keys, mustLoad }: Warm, now: number): number {
+    if (mustLoad !== true) return this.warm.match(keys);
+    const { shelf: place } = this.target;
+    if (place === null) return keys.length;
+    const told = this.#findings.get(this.target.incarnation, 'models', now)?.reason;
+    if (told === 'model_loaded') return keys.length;
+    const usedAt = this.#shelfOf(place.server).usedAt(place.model) ?? -Infinity;
+    return now - usedAt < (told === undefined ? place.keepMs : LIST_AGE_MS) ? keys.length : 0;
+  }
+
+  /** Would a request have to wait until its model is loaded here? */
+  isCold(warm: Warm, now: number): boolean {
+    const { shelf: place } = this.target;
+    if (warm.mustLoad !== true || place === null) return false;
+    return this.match(warm, now) === 0 || this.#shelfOf(place.server).isLoading(place.model);
+  }
+
   /** It counts as load from now on; that it was sent, `send` says. */
   hold(work: Work, now: number, expiresAt: number): Lease {
-    const { keys } = work.warm ?? NOTHING_WARM;
-    const lease = new Lease(work, expiresAt, this.warm.match(keys));
-    this.warm.use(keys, this.#keysAtMost());
+    const warm = work.warm ?? NOTHING_WARM;
+    const lease = new Lease(work, expiresAt, this.match(warm, now), this.isCold(warm, now));
+    if (warm.mustLoad === true) this.#useModel(lease, now);
+    else this.warm.use(warm.keys, this.#keysAtMost());
     this.#leases.add(lease);
     this.#speedOf(work).picked(lease, now);
     this.usedAt = now;
@@ -99,6 +132,7 @@ export class LiveTarget {
   firstToken(lease: Lease, now: number): void {
     if (lease.isOver || lease.firstAt !== null) return;
     lease.firstAt = now;
+    this.#modelAnswered(lease, now);
     this.#speeds.get(lease.kind)?.firstToken(lease, now);
   }
 
@@ -108,7 +142,8 @@ export class LiveTarget {
     const running = this.running;
     this.#drop(lease);
     // Nothing came of it: only what was known before is still taken to be warm there.
-    if (outcome.kind !== 'served' && lease.firstAt === null) this.warm.drop(lease.warm.keys, lease.warmBefore);
+    if (outcome.kind === 'served') this.#modelAnswered(lease, now);
+    else if (lease.firstAt === null) this.#takeBack(lease);
     const speed = this.#speeds.get(lease.kind);
     switch (outcome.kind) {
       case 'served':
@@ -206,6 +241,35 @@ export class LiveTarget {
     return made;
   }
 
+  #useModel(lease: Lease, now: number): void {
+    const { shelf: place } = this.target;
+    if (place === null) return;
+    const shelf = this.#shelfOf(place.server);
+    shelf.use(place.model, now, place.most);
+    if (lease.warmBefore === 0) shelf.load(place.model);
+    shelf.running += 1;
+    lease.shelf = shelf;
+  }
+
+  #modelAnswered({ shelf }: Lease, now: number): void {
+    const { shelf: place } = this.target;
+    if (shelf === null || place === null) return;
+    shelf.use(place.model, now, place.most);
+    shelf.loaded(place.model);
+  }
+
+  #takeBack({ warm, warmBefore, isCold, shelf }: Lease): void {
+    const { shelf: place } = this.target;
+    if (warm.mustLoad !== true) this.warm.drop(warm.keys, warmBefore);
+    // Others may still wait for the same load.
+    else if (isCold && place !== null && !this.#hasCold()) shelf?.forget(place.model);
+  }
+
+  #hasCold(): boolean {
+    for (const { isCold } of this.#leases) if (isCold) return true;
+    return false;
+  }
+
   #keysAtMost(): number {
     return Math.min(this.target.warmRoom ?? Infinity, this.#mostKeys());
   }
@@ -213,6 +277,7 @@ export class LiveTarget {
   #drop(lease: Lease): void {
     lease.isOver = true;
     this.#leases.delete(lease);
+    if (lease.shelf !== null) lease.shelf.running -= 1;
     this.#speeds.get(lease.kind)?.drop(lease);
   }
 }

@@ -51,22 +51,24 @@ export class Reporter {
     if (lease.isOver || lease.firstAt !== null) return;
     this.#board.firstToken(began, now);
     const rule = this.#slow(lease.stream);
-    if (rule?.signal === 'first_token') this.#judge(began, now - (lease.startedAt ?? now) > rule.limitMs, now);
+    if (rule?.signal === 'first_token' && !lease.isCold)
+      this.#judge(began, now - (lease.startedAt ?? now) > rule.limitMs, now);
   }
 
   end(began: Began, outcome: Outcome, now: number): void {
     const { lease, live } = began;
     if (lease.isOver) return;
     this.#board.end(began, outcome, now);
-    if (outcome.kind === 'failed') this.#breakers.note(live.target, lease.kind, 'error', now, lease.startedAt ?? now);
+    if (outcome.kind === 'failed') this.#breakers.note(live.target, lease.asked, 'error', now, lease.startedAt ?? now);
     if (outcome.kind !== 'served') return;
     const rule = this.#slow(lease.stream);
     // Judged at its first token already.
-    if (rule?.signal === 'first_token' && lease.firstAt !== null) return;
-    this.#judge(began, rule !== null && now - (lease.startedAt ?? now) > rule.limitMs, now);
+    if (rule?.signal === 'first_token' && lease.firstAt !== null && !lease.isCold) return;
+    // Loading a model takes its time; that it was loaded is good.
+    this.#judge(began, rule !== null && !lease.isCold && now - (lease.startedAt ?? now) > rule.limitMs, now);
   }
 
   #judge({ live, lease }: Began, isSlow: boolean, now: number): void {
-    this.#breakers.note(live.target, lease.kind, isSlow ? 'slow' : 'good', now, lease.startedAt ?? now);
+    this.#breakers.note(live.target, lease.asked, isSlow ? 'slow' : 'good', now, lease.startedAt ?? now);
   }
 }

@@ -15,6 +15,7 @@ export function target(id: string, changes: Partial<Target> = {}): Target {
     weight: 1,
     capacity: 32,
     warmRoom: null,
+    shelf: null,
     price: { prompt: 0, completion: 0, currency: 'USD' },
     quality: 0.5,
     prior: { firstTokenMs: 200, tokenMs: 20, totalMs: null },

@@ -1,4 +1,5 @@
 import { costOf, estimate, type Estimate } from './estimate.ts';
+import { coldKind } from './lease.ts';
 import type { LiveTarget } from './live-target.ts';
 import type { ScorePolicy } from '../core/score-policy.ts';
 import { NOTHING_WARM } from '../core/warm.ts';
@@ -52,13 +53,14 @@ export function look(live: LiveTarget, ask: Ask, now: number, warmth: Warmth | n
   const health = live.health(now);
   // Not what 429s taught: held against that, a target would never again run enough to show that it has more room.
   const capacity = target.capacity ?? USUAL_CAPACITY;
-  const { running } = live;
   const warm = warmth?.warm(target.group) ?? NOTHING_WARM;
-  const matched = warm.keys.length === 0 ? 0 : live.warm.match(warm.keys);
+  const running = live.runningFor(warm);
+  const matched = warm.keys.length === 0 ? 0 : live.match(warm, now);
+  const work = live.isCold(warm, now) ? { ...ask, kind: coldKind(ask.kind) } : ask;
   return {
     target,
     live,
-    estimate: estimate(live, ask, now, unreadOf(ask.promptTokens, warm, matched)),
+    estimate: estimate(live, work, now, unreadOf(ask.promptTokens, warm, matched)),
     cost: costOf(live, ask),
     health,
     running,

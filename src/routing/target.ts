@@ -1,3 +1,15 @@
+/** Where a model stands that is loaded when it is asked for. */
+export interface ShelfPlace {
+  /** Names the server; other targets may be models of the same. */
+  readonly server: string;
+  /** The model's name there. */
+  readonly model: string;
+  /** Models that it has loaded at once; null = not known. */
+  readonly most: number | null;
+  /** What nobody asked for so long is taken to be unloaded, milliseconds. */
+  readonly keepMs: number;
+}
+
 /** What can serve a request: a deployment behind its cluster, or one endpoint of a pool. */
 export interface Target {
   /** As people know it: `model@backend`. */
@@ -14,6 +26,8 @@ export interface Target {
   readonly capacity: number | null;
   /** Keys that it keeps warm at once, where that is known; null = not known. */
   readonly warmRoom: number | null;
+  /** The server that loads its model when asked; null = it always has it. */
+  readonly shelf: ShelfPlace | null;
   readonly price: {
     /** Micro-units for a million tokens. */
     readonly prompt: number;

@@ -89,6 +89,16 @@ function instruments(registry: Registry) {
     surgeLevel: gauge('tokenlat_surge_level', 'Level of load; 0 as usual', [], 'max'),
     fleetRate: gauge('tokenlat_fleet_requests_per_second', 'Requests to all workers of all replicas', [], 'max'),
     surgeActions: counter('tokenlat_surge_actions_total', 'Requests handled otherwise under high load', ['action']),
+    loadedTries: counter('tokenlat_model_tries_total', 'Tries of models that are loaded when asked for', [
+      'model',
+      'state',
+    ]),
+    loadedSeconds: histogram(
+      'tokenlat_model_answer_seconds',
+      'Of those: to the first token, or to the end of a whole answer',
+      ['model', 'state'],
+      SECONDS,
+    ),
     replays: counter('tokenlat_replays_total', 'Requests that a deployment took and never answered, played again', [
       'deployment',
     ]),
@@ -228,6 +238,11 @@ export function createMetrics({ labelValues, registry = new Registry() }: Metric
     surgeAction: (action) => series.surgeActions([action], 1),
     leftOut: (deployment, reason) => series.leftOut([bound('deployment', deployment), reason], 1),
     replayed: (deployment) => series.replays([bound('deployment', deployment)], 1),
+    loadedTry(model, state, took) {
+      const labels = [bound('model', model), state];
+      series.loadedTries(labels, 1);
+      if (took !== null) series.loadedSeconds(labels, took);
+    },
     spent: (event) => recordCost(series, bound, event),
     affinity: (model, outcome) => series.affinity([bound('model', model), outcome], 1),
     classified({ classifier, class: name, by }, ms) {

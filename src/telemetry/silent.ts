@@ -21,4 +21,5 @@ export const silentMetrics: Metrics = {
   affinity: nothing,
   classified: nothing,
   replayed: nothing,
+  loadedTry: nothing,
 };

@@ -280,6 +280,8 @@ const LIVE_NOW: LiveState = {
       latencyP50: 3120,
       latencyP95: 8460,
       firstTokenP50: 640,
+      coldShare: null,
+      warmP95: null,
     },
     {
       route: 'assistant',
@@ -293,6 +295,8 @@ const LIVE_NOW: LiveState = {
       latencyP50: 1890,
       latencyP95: 5210,
       firstTokenP50: 210,
+      coldShare: null,
+      warmP95: null,
     },
     {
       route: 'batch',
@@ -306,6 +310,8 @@ const LIVE_NOW: LiveState = {
       latencyP50: 940,
       latencyP95: 2050,
       firstTokenP50: 120,
+      coldShare: null,
+      warmP95: null,
     },
     {
       route: 'embeddings',
@@ -319,6 +325,8 @@ const LIVE_NOW: LiveState = {
       latencyP50: 88,
       latencyP95: 160,
       firstTokenP50: null,
+      coldShare: null,
+      warmP95: null,
     },
   ],
 };

@@ -28,6 +28,8 @@ interface Row {
   readonly soloTries: number;
   /** What a try that was thrown away says that it used: the gateway's cost. */
   readonly thrown?: { readonly prompt: number; readonly completion: number };
+  /** The backend took the request and never answered: its prompt is paid for. `new`: unless the connection was new, and broke at once. */
+  readonly isUnanswered?: true | 'new';
 }
 
 const MAX_TRIES = 3;
@@ -68,6 +70,7 @@ const EITHER: readonly Row[] = [
     solo: refused(503, 'upstream_unreachable', '1'),
     pair: served('b'),
     soloTries: 1,
+    isUnanswered: 'new',
   },
   {
     name: 'closed before the head',
@@ -75,6 +78,7 @@ const EITHER: readonly Row[] = [
     solo: refused(503, 'upstream_unreachable', '1'),
     pair: served('b'),
     soloTries: 1,
+    isUnanswered: 'new',
   },
   {
     name: 'silence before the head',
@@ -82,6 +86,7 @@ const EITHER: readonly Row[] = [
     solo: refused(504, 'upstream_timeout'),
     pair: served('b'),
     soloTries: 1,
+    isUnanswered: true,
   },
   { name: '429', answer: errorAnswer(429), solo: refused(429, null), pair: served('b'), soloTries: MAX_TRIES },
   {
@@ -208,6 +213,7 @@ const STREAM: readonly Row[] = [
     solo: refused(504, 'upstream_timeout'),
     pair: served('b'),
     soloTries: 1,
+    isUnanswered: true,
   },
   {
     name: 'reset after the head',
@@ -215,6 +221,7 @@ const STREAM: readonly Row[] = [
     solo: refused(503, 'upstream_unreachable', '1'),
     pair: served('b'),
     soloTries: 1,
+    isUnanswered: true,
   },
   {
     // Nothing that means something was said: another candidate may still say it.
@@ -413,6 +420,11 @@ async function assertBooked(tenant: string, reply: Reply, expected: Outcome, row
   );
   for (const one of thrown) {
     assert.equal(one.status, 'error');
+    if (row.isUnanswered === true || (row.isUnanswered === 'new' && one.usageFlag !== null)) {
+      assert.deepEqual([one.usageFlag, one.estimated, one.completionTokens], ['unanswered', true, 0]);
+      assert.ok(one.cost > 0 && one.cost === one.promptTokens);
+      continue;
+    }
     assert.equal(one.completionTokens, completion, 'tokens of a try are those that it told of');
     assert.equal(one.cost, prompt + 2 * completion, 'at its price');
   }

@@ -123,6 +123,7 @@ function targetOf(host: number, { slots, modelRoom, cacheBlocks }: HostFacts, kn
     capacity: knowsSlots ? slots : null,
     // What loads models remembers few; whole caches are as large as they are.
     warmRoom: modelRoom > 0 ? modelRoom : cacheBlocks > 0 ? cacheBlocks : null,
+    shelf: null,
     price: { prompt: 0, completion: 0, currency: 'EUR' },
     quality: 1,
     prior: { firstTokenMs: null, tokenMs: null, totalMs: null },

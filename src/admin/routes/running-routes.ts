@@ -2,6 +2,8 @@ import { route } from '../route.ts';
 import type { AdminRoute } from '../route.ts';
 import { routingView } from '../schema/report.ts';
 import { explainQuery, explainView } from '../schema/explain.ts';
+import type { z } from 'zod';
+import type { LiveState } from '../../core/ports/live.ts';
 import { showTime } from '../schema/scalar.ts';
 import { liveView, statusView } from '../schema/state.ts';
 
@@ -34,6 +36,26 @@ const status = route({
   },
 });
 
+function liveRow({
+  requests,
+  errors,
+  tokens,
+  ...row
+}: LiveState['rows'][number]): z.infer<typeof liveView>['data'][number] {
+  const { latencyP50, latencyP95, firstTokenP50, coldShare, warmP95, ...rest } = row;
+  return {
+    ...rest,
+    requests_per_minute: requests,
+    errors_per_minute: errors,
+    tokens_per_minute: tokens,
+    latency_ms_p50: latencyP50,
+    latency_ms_p95: latencyP95,
+    first_token_ms_p50: firstTokenP50,
+    cold_share: coldShare,
+    warm_ms_p95: warmP95,
+  };
+}
+
 const live = route({
   name: 'live.read',
   method: 'GET',
@@ -52,15 +74,7 @@ const live = route({
         object: 'live',
         at: showTime(at),
         replicas: replicas.map(({ startedAt, ...rest }) => ({ ...rest, started_at: showTime(startedAt) })),
-        data: rows.map(({ requests, errors, tokens, latencyP50, latencyP95, firstTokenP50, ...rest }) => ({
-          ...rest,
-          requests_per_minute: requests,
-          errors_per_minute: errors,
-          tokens_per_minute: tokens,
-          latency_ms_p50: latencyP50,
-          latency_ms_p95: latencyP95,
-          first_token_ms_p50: firstTokenP50,
-        })),
+        data: rows.map(liveRow),
       },
     };
   },

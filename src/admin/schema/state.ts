@@ -57,6 +57,13 @@ export const liveView = z
           latency_ms_p50: milliseconds('Of whole answers, from the begin of the try'),
           latency_ms_p95: milliseconds('Likewise'),
           first_token_ms_p50: milliseconds('From the begin of the try'),
+          cold_share: z
+            .number()
+            .min(0)
+            .max(1)
+            .nullable()
+            .describe('Of tries of a model that is loaded when asked for: those that had to wait for that. Null for other models.'),
+          warm_ms_p95: milliseconds('Of those that had not to wait: to the first token, or of whole answers'),
         }),
       )
       .describe('What ran in the last 60 s.'),

@@ -30,9 +30,9 @@ test('programs get what the API told, without bars', async () => {
   const [head, row] = out.split('\r\n');
   assert.equal(
     head,
-    'route,model,deployment,backend,running,requests_per_minute,errors_per_minute,tokens_per_minute,latency_ms_p50,latency_ms_p95,first_token_ms_p50',
+    'route,model,deployment,backend,running,requests_per_minute,errors_per_minute,tokens_per_minute,latency_ms_p50,latency_ms_p95,first_token_ms_p50,cold_share,warm_ms_p95',
   );
-  assert.equal(row, 'r,m,m@b,b,2,10,1,1234,12.5,40,');
+  assert.equal(row, 'r,m,m@b,b,2,10,1,1234,12.5,40,,,');
 });
 
 test('it is watched, and of nothing it says so', async () => {

@@ -20,6 +20,8 @@ const FIGURES = [
   field('latency_ms_p50', 'p50 ms'),
   field('latency_ms_p95', 'p95 ms'),
   field('first_token_ms_p50', 'first ms'),
+  field('cold_share', 'cold'),
+  field('warm_ms_p95', 'warm p95 ms'),
 ];
 
 /** `tokenlat live`: what runs now, over all replicas. */

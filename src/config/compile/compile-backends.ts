@@ -36,5 +36,6 @@ function compileBackend(entry: ConfigDocument['backends'][number]): Backend {
     headers: Object.entries(entry.headers),
     options: { ...entry.options },
     ...(probes === null ? {} : { probes }),
+    loads: { most: entry.loads.most ?? null, keepMs: entry.loads.keep },
   };
 }

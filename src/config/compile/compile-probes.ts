@@ -5,8 +5,8 @@ type Entry = ConfigDocument['backends'][number];
 
 /** Null where a backend is not probed. */
 export function compileProbes({ health, allow_link_local: allowLinkLocal }: Entry): Probes | null {
-  const { network, service, model, metrics, gpu } = health ?? {};
-  if ([network, service, model, metrics, gpu].every((part) => part === undefined)) return null;
+  const { network, service, model, metrics, models, gpu } = health ?? {};
+  if ([network, service, model, metrics, models, gpu].every((part) => part === undefined)) return null;
   return {
     allowLinkLocal,
     network: network === undefined ? null : pacedOf(network),
@@ -23,6 +23,7 @@ export function compileProbes({ health, allow_link_local: allowLinkLocal }: Entr
             queue: metrics.queue,
             cache: metrics.cache,
           },
+    models: models === undefined ? null : { path: models.path, intervalMs: models.interval, timeoutMs: models.timeout },
     gpu:
       gpu === undefined
         ? null

@@ -35,6 +35,15 @@ const backend = z.strictObject({
     .describe('Addresses of the same service. All have the same scheme and base path.'),
   http2: z.boolean().default(false).describe('Speak HTTP/2 to the endpoints. Default: false.'),
   health: healthSection.optional(),
+  loads: z
+    .strictObject({
+      most: z.int().min(1).max(100_000).optional().describe('Models, or adapters, that an endpoint has loaded at once. Default: not known.'),
+      keep: duration({ min: 1000, max: 24 * 3_600_000 })
+        .prefault('5m')
+        .describe('A model that nobody asked for so long is taken to be unloaded. Default: 5m.'),
+    })
+    .prefault({})
+    .describe('For models with `affinity: model`: what this backend loads when asked, and unloads again.'),
   credentials: z
     .union([credential, z.array(credential)])
     .transform((value) => (Array.isArray(value) ? value : [value]))

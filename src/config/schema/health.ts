@@ -54,6 +54,20 @@ const metrics = z
   })
   .describe('Figures of the model server (vLLM, SGLang). Default: none.');
 
+const models = z
+  .strictObject({
+    path: z
+      .string()
+      .regex(/^\/[\x21-\x7e]*$/, 'must be a path that begins with /')
+      .default('/v1/models')
+      .describe('Where the list is: as OpenAI lists models, or as Ollama does (/api/ps). Default: /v1/models.'),
+    interval: interval('5s'),
+    timeout: timeout('1s'),
+  })
+  .describe(
+    'Which models every endpoint has loaded, for `affinity: model`: only of a server that lists loaded ones and no others. Default: by what was sent there.',
+  );
+
 const gpu = z
   .strictObject({
     url: url('http://10.0.0.5:9400/metrics'),
@@ -84,6 +98,7 @@ export const healthSection = z
     service: service.optional(),
     model: model.optional(),
     metrics: metrics.optional(),
+    models: models.optional(),
     gpu: gpu.optional(),
   })
   .describe('How it is found out whether this backend is well. All but `http` is done by the gateway, by one process for all. Default: only by its requests.');

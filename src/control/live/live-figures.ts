@@ -17,6 +17,7 @@ export interface CollectedFigures extends LiveFigures {
 
 const WINDOW = { windowMs: 60_000, slots: 12 };
 const [REQUESTS, ERRORS, TOKENS] = [0, 1, 2];
+const [WARM, COLD] = [0, 1];
 const OTHER = { id: 'other', model: 'other', backend: { name: 'other' } };
 
 /** Counts the tries of the last minute. Each costs the same few additions, however many there are. */
@@ -66,6 +67,8 @@ class Row implements LiveTry {
   readonly #counts = new SlidingCounts({ size: 3, ...WINDOW });
   readonly #latency = new SlidingCounts({ size: BUCKETS, ...WINDOW });
   readonly #firstToken = new SlidingCounts({ size: BUCKETS, ...WINDOW });
+  /** Made when it first has to do with models that are loaded when asked for. */
+  #loads: { readonly counts: SlidingCounts; readonly warmLatency: SlidingCounts } | null = null;
 
   constructor(route: string, deployment: Parameters<LiveFigures['begin']>[1], clock: Pick<Clock, 'now'>) {
     this.#route = route;
@@ -73,15 +76,31 @@ class Row implements LiveTry {
     this.#clock = clock;
   }
 
-  end({ served, failed, ms, firstTokenMs, tokens }: Parameters<LiveTry['end']>[0]): void {
+  end({ served, failed, ms, firstTokenMs, tokens, isCold = null }: Parameters<LiveTry['end']>[0]): void {
     const now = this.#clock.now();
     this.running -= 1;
     this.#counts.add(REQUESTS, 1, now);
     if (failed) this.#counts.add(ERRORS, 1, now);
     if (tokens > 0) this.#counts.add(TOKENS, tokens, now);
+    if (isCold !== null) this.#noteLoad(isCold, served ? (firstTokenMs ?? ms) : null, now);
     if (!served) return;
     this.#latency.add(bucketOf(ms), 1, now);
     if (firstTokenMs !== null) this.#firstToken.add(bucketOf(firstTokenMs), 1, now);
+  }
+
+  #noteLoad(isCold: boolean, ms: number | null, now: number): void {
+    this.#loads ??= {
+      counts: new SlidingCounts({ size: 2, ...WINDOW }),
+      warmLatency: new SlidingCounts({ size: BUCKETS, ...WINDOW }),
+    };
+    this.#loads.counts.add(isCold ? COLD : WARM, 1, now);
+    if (!isCold && ms !== null) this.#loads.warmLatency.add(bucketOf(ms), 1, now);
+  }
+
+  #showLoads(now: number): Pick<LiveRow, 'loads'> {
+    const [warm = 0, cold = 0] = this.#loads?.counts.sums(now) ?? [];
+    if (this.#loads === null || warm + cold === 0) return {};
+    return { loads: { warm, cold, warmLatency: sparseOf(this.#loads.warmLatency.sums(now)) } };
   }
 
   /** null: nothing runs, and nothing ended in the last minute. */
@@ -101,6 +120,7 @@ class Row implements LiveTry {
       tokens,
       latency: sparseOf(this.#latency.sums(now)),
       firstToken: sparseOf(this.#firstToken.sums(now)),
+      ...this.#showLoads(now),
     };
   }
 }

@@ -56,18 +56,25 @@ class Sum {
   #tokens = 0;
   readonly #latency = new Float64Array(BUCKETS);
   readonly #firstToken = new Float64Array(BUCKETS);
+  readonly #warmLatency = new Float64Array(BUCKETS);
+  #warm = 0;
+  #cold = 0;
 
   constructor(first: LiveRow) {
     this.#first = first;
   }
 
-  add({ running, requests, errors, tokens, latency, firstToken }: LiveRow): void {
+  add({ running, requests, errors, tokens, latency, firstToken, loads }: LiveRow): void {
     this.#running += running;
     this.#requests += requests;
     this.#errors += errors;
     this.#tokens += tokens;
     addSparse(this.#latency, latency);
     addSparse(this.#firstToken, firstToken);
+    if (loads === undefined) return;
+    this.#warm += loads.warm;
+    this.#cold += loads.cold;
+    addSparse(this.#warmLatency, loads.warmLatency);
   }
 
   show(): LiveState['rows'][number] {
@@ -84,6 +91,8 @@ class Sum {
       latencyP50: shown(quantileOf(this.#latency, 0.5)),
       latencyP95: shown(quantileOf(this.#latency, 0.95)),
       firstTokenP50: shown(quantileOf(this.#firstToken, 0.5)),
+      coldShare: this.#warm + this.#cold === 0 ? null : this.#cold / (this.#warm + this.#cold),
+      warmP95: shown(quantileOf(this.#warmLatency, 0.95)),
     };
   }
 }

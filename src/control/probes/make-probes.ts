@@ -16,7 +16,9 @@ import type { GpuPool } from './gpu-pool.ts';
 import type { Look } from './judge.ts';
 import type { Probe, ProbeDesk } from './probe.ts';
 import { readGpu } from './read-gpu.ts';
+import { createModelsProbe } from './models-probe.ts';
 import { judgeLoad, readLoad } from './read-load.ts';
+import { readAdapters } from './read-models.ts';
 import { createScrapeProbe } from './scrape-probe.ts';
 
 export interface MakeProbesOptions extends ProbeDesk {
@@ -65,6 +67,7 @@ export function makeProbes(
       ...serviceProbe(subject, options),
       ...modelProbes(subject, options),
       ...metricsProbe(subject, options),
+      ...modelsProbe(subject, options),
       ...gpuProbe(subject, options),
     ];
   });
@@ -167,6 +170,7 @@ function metricsProbe(subject: Subject, options: MakeProbesOptions): readonly Pr
           if (load === null) return false;
           const judged = judgeLoad(load, scraped);
           tell(judged === null ? null : { ...judged, until });
+          if (probes.models === null) tellAdapters(text, until, subject, options);
           return true;
         },
         forget: () => tell(null),
@@ -174,6 +178,30 @@ function metricsProbe(subject: Subject, options: MakeProbesOptions): readonly Pr
       options,
     ),
   ];
+}
+
+/** Adapters in use are loaded. What is not in use may be loaded, too: that nobody used it for long, decisions know themselves. */
+function tellAdapters(
+  text: string,
+  until: number,
+  { deployments }: Subject,
+  { findings, incarnationOf }: MakeProbesOptions,
+): void {
+  const adapters = readAdapters(text);
+  if (adapters === null) return;
+  for (const deployment of deployments)
+    if (adapters.has(deployment.upstreamModel))
+      findings.set(incarnationOf(deployment), 'models', { factor: 1, reason: 'model_loaded', detail: 'in use', until });
+}
+
+function modelsProbe(subject: Subject, options: MakeProbesOptions): readonly Probe[] {
+  const { backend, probes, deployments } = subject;
+  const { models, allowLinkLocal } = probes;
+  if (models === null) return [];
+  const { ask, trust, incarnationOf } = options;
+  const targets = deployments.map((deployment) => ({ deployment, incarnation: incarnationOf(deployment) }));
+  const key = keyOf('models', subject, [models, deployments.map(({ upstreamModel }) => upstreamModel)]);
+  return [createModelsProbe({ key, backend, models, allowLinkLocal, targets, ask, trust }, options)];
 }
 
 function gpuProbe(subject: Subject, options: MakeProbesOptions): readonly Probe[] {

@@ -25,7 +25,16 @@ export const GPU = {
 } as const;
 
 export function probesOf(changes: Partial<Probes> = {}): Probes {
-  return { allowLinkLocal: false, network: null, service: null, model: null, metrics: null, gpu: null, ...changes };
+  return {
+    allowLinkLocal: false,
+    network: null,
+    service: null,
+    model: null,
+    metrics: null,
+    models: null,
+    gpu: null,
+    ...changes,
+  };
 }
 
 export function backend(name: string, probes: Probes | null = null, changes: Partial<Backend> = {}): Backend {

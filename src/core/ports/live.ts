@@ -18,6 +18,8 @@ export interface LiveRow {
   /** From the try's begin to the end of its answer, and to its first token, in milliseconds; of answers that were served. */
   readonly latency: SparseCounts;
   readonly firstToken: SparseCounts;
+  /** Only of models that are loaded when asked for: tries that found theirs loaded, those that did not, and the times of the former. */
+  readonly loads?: { readonly warm: number; readonly cold: number; readonly warmLatency: SparseCounts };
 }
 
 /** What a worker tells others for their decisions. Targets are named by their incarnation. */
@@ -85,6 +87,8 @@ export interface LiveTry {
     readonly ms: number;
     readonly firstTokenMs: number | null;
     readonly tokens: number;
+    /** Had its model to be loaded first? Null or left out: it always is. */
+    readonly isCold?: boolean | null;
   }): void;
 }
 
@@ -120,5 +124,8 @@ export interface LiveState {
     readonly latencyP50: number | null;
     readonly latencyP95: number | null;
     readonly firstTokenP50: number | null;
+    /** 0..1 of the tries that had to wait for their model, and the time of the others to the first token, or of whole answers; null where nothing is loaded. */
+    readonly coldShare: number | null;
+    readonly warmP95: number | null;
   }[];
 }

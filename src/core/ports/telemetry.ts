@@ -32,6 +32,11 @@ export interface Metrics {
   leftOut(deployment: string, reason: string): void;
   /** A deployment took a request and never answered, so that it was played again elsewhere. */
   replayed(deployment: string): void;
+  /**
+   * A try of a model that its server loads when asked: was it loaded (`warm`), or had it to be first (`cold`)? `seconds` to its first
+   * token, or to the end of a whole answer; null when none came.
+   */
+  loadedTry(model: string, state: 'warm' | 'cold', seconds: number | null): void;
   /** Something was paid that belongs to no request. */
   spent(event: LedgerEvent): void;
   /** The load of all workers, as this one knows it: the level, and requests a second. */

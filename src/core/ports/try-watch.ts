@@ -27,6 +27,8 @@ export type TryOutcome =
 
 /** Follows one try from its begin. */
 export interface WatchedTry {
+  /** Must its model be loaded first? Null: its server always has it. */
+  readonly isCold?: boolean | null;
   /** The first piece of a stream that means something. */
   firstToken(): void;
   /** Called once. */

@@ -182,6 +182,7 @@ export function countingMetrics(): Metrics & { readonly anomalies: string[] } {
     affinity: noop,
     classified: noop,
     replayed: noop,
+    loadedTry: noop,
   };
 }
 

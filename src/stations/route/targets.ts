@@ -54,6 +54,7 @@ function makeTarget(deployment: Deployment, weight: number, quality: number, pri
     weight: weight > 0 ? weight : 1,
     capacity: deployment.concurrency?.limit ?? null,
     warmRoom: null,
+    shelf: shelfOf(deployment),
     price: {
       prompt: price.promptPerMtok,
       completion: price.completionPerMtok,
@@ -62,6 +63,16 @@ function makeTarget(deployment: Deployment, weight: number, quality: number, pri
     quality,
     prior: { firstTokenMs: profile.firstTokenMs, tokenMs: profile.tokenMs, totalMs: profile.p95Ms },
   };
+}
+
+/** An unused model is taken to be loaded for so long, where nothing is configured. */
+const KEEP_MS = 300_000;
+
+/** All models of one backend stand on one shelf; behind other addresses are other servers. */
+function shelfOf({ id, backend, upstreamModel }: Deployment): Target['shelf'] {
+  const addresses = (backend.endpoints ?? []).map(({ host, port }) => `${host}:${port}`).join(',');
+  const { most = null, keepMs = KEEP_MS } = backend.loads ?? {};
+  return { server: `${backend.name} ${addresses}`, model: upstreamModel ?? id, most, keepMs };
 }
 
 /** What the request is to the routing core. @param now - Monotonic milliseconds. */

@@ -38,18 +38,31 @@ function make(ctx: WarmthContext): Warmth {
   const sessionKeys = (): readonly number[] =>
     (session ??= sessionOf(border, head.headers.get('x-session-id') ?? '', request));
   // What is embedded does not go on.
-  const modeOf = (group: string): Model['affinity'] =>
-    request.endpoint === 'embeddings' ? 'none' : (models.get(group)?.affinity ?? 'none');
+  const modeOf = (group: string): Model['affinity'] => {
+    const mode = models.get(group)?.affinity ?? 'none';
+    return request.endpoint === 'embeddings' && mode !== 'model' ? 'none' : mode;
+  };
   return {
     warm(group): Warm {
       const mode = modeOf(group);
       if (mode === 'none') return NOTHING_WARM;
+      if (mode === 'model') return { keys: [modelKey(group)], tokensAKey: 0, mustLoad: true };
       if (mode === 'session') return { keys: sessionKeys(), tokensAKey: 0 };
       prefix ??= prefixOf(border, request);
       return { keys: prefix, tokensAKey: TOKENS_A_BLOCK };
     },
-    home: (group) => (modeOf(group) === 'none' ? null : (sessionKeys()[0] ?? null)),
+    home(group) {
+      const mode = modeOf(group);
+      if (mode === 'none') return null;
+      // Workers that know nothing of each other load it at the same place.
+      return mode === 'model' ? modelKey(group) : (sessionKeys()[0] ?? null);
+    },
   };
+}
+
+/** A model is the same for all tenants. */
+function modelKey(name: string): number {
+  return crypto.hash('sha256', JSON.stringify(['model', name]), 'buffer').readUIntBE(0, KEY_BYTES);
 }
 
 /** One key: of the session by its name, else of the texts with which the conversation begins; none where there are none. */

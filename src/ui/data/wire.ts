@@ -88,6 +88,9 @@ export interface LiveRow {
   readonly latency_ms_p50: number | null;
   readonly latency_ms_p95: number | null;
   readonly first_token_ms_p50: number | null;
+  /** Of a model that is loaded when asked for; null of others. */
+  readonly cold_share: number | null;
+  readonly warm_ms_p95: number | null;
 }
 
 export interface Live {

@@ -3,7 +3,7 @@ import type { Live, LiveRow } from '../data/wire.ts';
 import { h } from '../markup/node.ts';
 import type { Child, UiElement } from '../markup/node.ts';
 import { badge, card, stat, stats } from '../parts/card.ts';
-import { dataTable, named } from '../parts/table.ts';
+import { dataTable, named, type TableColumn } from '../parts/table.ts';
 import { count, duration, percent, shortCount, span } from '../text/format.ts';
 import { shown, staleMark } from './part-view.ts';
 import { TRAIL } from './view-model.ts';
@@ -53,6 +53,16 @@ function liveStats(live: Live, trail: LiveTrail): UiElement {
 
 const ms = (value: number | null): string => (value === null ? '\u2013' : duration(value));
 
+/** Of models that are loaded when asked for. */
+const LOADS: readonly TableColumn<LiveRow>[] = [
+  {
+    head: 'Cold',
+    number: true,
+    cell: ({ cold_share }) => (cold_share === null ? '\u2013' : percent(cold_share)),
+  },
+  { head: 'Warm 95 %', number: true, cell: ({ warm_ms_p95 }) => ms(warm_ms_p95) },
+];
+
 /** Routes and deployments with what they did in the last minute. */
 export function liveTable(rows: readonly LiveRow[]): UiElement {
   return dataTable<LiveRow>({
@@ -70,6 +80,7 @@ export function liveTable(rows: readonly LiveRow[]): UiElement {
       { head: 'Median', number: true, cell: ({ latency_ms_p50 }) => ms(latency_ms_p50) },
       { head: '95 %', number: true, cell: ({ latency_ms_p95 }) => ms(latency_ms_p95) },
       { head: 'First token', number: true, cell: ({ first_token_ms_p50 }) => ms(first_token_ms_p50) },
+      ...(rows.some(({ cold_share }) => cold_share !== null) ? LOADS : []),
     ],
   });
 }

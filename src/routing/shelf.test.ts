@@ -26,7 +26,7 @@ function bench(most: number | null = null, servers: readonly string[] = ['a', 'b
     targetsOf,
     begin,
     plan: (model: string, now: number) => made.decide(targetsOf(model), now, { warmth: WARMTH }),
-    serve(to: Target, now: number, tookMs = 200): Began {
+    serve: (to: Target, now: number, tookMs = 200): Began => {
       const began = begin(to, now);
       made.reporter.firstToken(began, now + tookMs);
       made.reporter.end(began, { kind: 'served', tokens: 10 }, now + tookMs);

@@ -25,6 +25,8 @@ export type ScoreVariables = MatchVariables &
 export interface Match<Variables = MatchVariables> {
   readonly ok: true;
   readonly references: References;
+  /** Nodes of the expression: about what it costs to evaluate. */
+  readonly size: number;
   readonly evaluate: (variables: Variables) => MatchResult;
 }
 
@@ -97,6 +99,7 @@ function fieldOf(node: ASTNode): { readonly variable: Variable; readonly field: 
 interface Walk {
   readonly fields: Record<Variable, Set<string>>;
   readonly whole: Set<Variable>;
+  size: number;
 }
 
 function checkCall(node: ASTNode, inLoop: boolean): boolean {
@@ -112,6 +115,7 @@ function checkCall(node: ASTNode, inLoop: boolean): boolean {
 
 /** Refuses what a rule must not do and notes what it reads. A name bound by a loop may be noted too: more is not less. */
 function walk(node: ASTNode, found: Walk, inLoop: boolean): void {
+  found.size += 1;
   const read = fieldOf(node);
   if (read !== null) {
     found.fields[read.variable].add(read.field);
@@ -122,14 +126,21 @@ function walk(node: ASTNode, found: Walk, inLoop: boolean): void {
   for (const child of children(node.args)) walk(child, found, inside);
 }
 
-function referencesOf(ast: ASTNode): References {
+function readOf(ast: ASTNode): Pick<Program, 'references' | 'size'> {
   const found: Walk = {
     fields: { request: new Set(), tenant: new Set(), claims: new Set(), headers: new Set() },
     whole: new Set(),
+    size: 0,
   };
   walk(ast, found, false);
   const read = (variable: Variable) => (found.whole.has(variable) ? 'all' : found.fields[variable]);
-  return { request: read('request'), tenant: read('tenant'), claims: read('claims'), headers: read('headers') };
+  const references = {
+    request: read('request'),
+    tenant: read('tenant'),
+    claims: read('claims'),
+    headers: read('headers'),
+  };
+  return { references, size: found.size };
 }
 
 interface CelError {
@@ -154,6 +165,7 @@ function faultOf(reason: unknown): string {
 interface Program {
   readonly ok: true;
   readonly references: References;
+  readonly size: number;
   readonly read: (variables: Readonly<Record<string, unknown>>) => unknown;
 }
 
@@ -161,12 +173,12 @@ function compile(source: string, environment: Environment, types: readonly strin
   if (source.length > MAX_SOURCE) return { ok: false, error: `longer than ${MAX_SOURCE} characters`, position: 0 };
   try {
     const program = environment.parse(source);
-    const references = referencesOf(program.ast);
+    const { references, size } = readOf(program.ast);
     const checked = program.check();
     if (!checked.valid) return problemOf(checked.error);
     if (![...types, 'dyn'].includes(String(checked.type)))
       return { ok: false, error: `gives ${String(checked.type)}, not ${types.join(' or ')}`, position: 0 };
-    return { ok: true, references, read: (variables) => program({ ...variables }) };
+    return { ok: true, references, size, read: (variables) => program({ ...variables }) };
   } catch (reason) {
     return problemOf(reason);
   }
@@ -201,10 +213,11 @@ function asMatch<Variables extends Readonly<Record<string, unknown>>>(
   program: Program | MatchProblem,
 ): Match<Variables> | MatchProblem {
   if (!program.ok) return program;
-  const { references, read } = program;
+  const { references, size, read } = program;
   return {
     ok: true,
     references,
+    size,
     evaluate: (variables) => {
       const { value, fault } = evaluated(read, variables);
       if (fault !== null) return { matched: false, fault };

@@ -162,6 +162,9 @@ export interface Bench {
   readonly advance: (ms: number) => void;
 }
 
+/** Rules of tests are few and small; they are remembered all the same. */
+const REMEMBERS = { entries: 10_000, ttlMs: 10_000 };
+
 export function bench(options: Partial<RouteOptions> = {}): Bench {
   let now = 0;
   const clock: Clock = { now: () => now, time: () => now };
@@ -173,7 +176,7 @@ export function bench(options: Partial<RouteOptions> = {}): Bench {
     leftOut: noop,
     classified: noop,
   } as unknown as Metrics;
-  const station = createRoute({ log: silentLog, metrics, clock, supports: () => true, ...options });
+  const station = createRoute({ log: silentLog, metrics, clock, supports: () => true, cache: REMEMBERS, ...options });
   return { station, anomalies, affinities, advance: (ms) => (now += ms) };
 }
 

@@ -18,7 +18,7 @@ import { type Group, type Ordered, orderGroups } from './order-groups.ts';
 import { rankCandidates } from './rank-candidates.ts';
 import { ReplayRules } from './replay-rules.ts';
 import { RoutingTable } from './routing-table.ts';
-import type { Taken } from './routing-table.ts';
+import type { RoutingTableOptions, Taken } from './routing-table.ts';
 import { ScoreRules } from './score-rules.ts';
 import { diversionWords, divertedTo } from './surge-divert.ts';
 import { incarnationOf, targetOf, workOf } from './targets.ts';
@@ -32,8 +32,8 @@ export interface RouteOptions {
   readonly supports: Supports;
   /** Numbers in [0, 1) for the draw. */
   readonly random?: () => number;
-  /** How many answers of the rules are remembered, and for how long. */
-  readonly cache?: { readonly entries: number; readonly ttlMs: number };
+  /** How many answers of the rules are remembered, for how long, and for rules of which size on (nodes of all together). */
+  readonly cache?: RoutingTableOptions['cache'];
   /** Cost tiers of business lines. */
   readonly directory?: DirectoryView;
   /** Who is in cost protection. */
@@ -58,6 +58,9 @@ interface Decided {
   readonly words: string;
 }
 
+/** Nodes of all rules from which on it costs less to remember what they said: `bench/micro/decision-cache.ts`. */
+const REMEMBERED_SIZE = 40;
+
 /** The name that asks for a model of our choice. */
 const AUTO = 'auto';
 /** The route that a configuration ends with when it has none for everything. */
@@ -78,7 +81,7 @@ export function createRoute({
   clock,
   supports,
   random = Math.random,
-  cache = { entries: 10_000, ttlMs: 10_000 },
+  cache = { entries: 10_000, ttlMs: 10_000, fromSize: REMEMBERED_SIZE },
   directory = NO_DIRECTORY,
   protection = NO_PROTECTION,
   engine = createEngine({ random }),

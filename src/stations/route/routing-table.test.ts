@@ -114,7 +114,7 @@ test('what a claim holds and what type it has are different answers', () => {
 
 test('an answer is remembered for 10 s and for its configuration only', () => {
   const made = bench();
-  const rules = config([model('x')], [route('r', { candidates: [candidate('x')] })]);
+  const rules = config([model('x')], [route('r', { match: 'true', candidates: [candidate('x')] })]);
   assert.equal(decide(made, rules).cached, false);
   made.advance(9999);
   assert.equal(decide(made, rules).cached, true);
@@ -127,8 +127,23 @@ test('an answer is remembered for 10 s and for its configuration only', () => {
 
 test('no more answers are remembered than allowed', () => {
   const made = bench({ cache: { entries: 2, ttlMs: 1000 } });
-  const rules = config([model('x')], [route('r', { models: ['*'], candidates: [candidate('x')] })]);
+  const rules = config([model('x')], [route('r', { models: ['*'], match: 'true', candidates: [candidate('x')] })]);
   for (const name of ['a', 'b', 'c']) assert.equal(decide(made, rules, { model: name }).cached, false);
   assert.equal(decide(made, rules, { model: 'a' }).cached, false);
   assert.equal(decide(made, rules, { model: 'c' }).cached, true);
+});
+
+test('rules of less than the least size are evaluated each time', () => {
+  const of = (fromSize: number) => bench({ cache: { entries: 10, ttlMs: 10_000, fromSize } });
+  const one = config([model('x')], [route('r', { match: "request.region == ''", candidates: [candidate('x')] })]);
+  const none = config([model('x')], [route('r', { candidates: [candidate('x')] })]);
+  const isRemembered = (made: ReturnType<typeof bench>, rules: typeof one): boolean => {
+    decide(made, rules);
+    return decide(made, rules).cached;
+  };
+  assert.deepEqual(
+    [of(3), of(4)].map((made) => isRemembered(made, one)),
+    [true, false],
+  );
+  assert.equal(isRemembered(of(1), none), false, 'without a rule there is nothing to remember');
 });

@@ -17,7 +17,8 @@ export interface RoutingTableOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly cache: { readonly entries: number; readonly ttlMs: number };
+  /** `fromSize`: rules smaller than this, all together, are evaluated each time. Default: 1. */
+  readonly cache: { readonly entries: number; readonly ttlMs: number; readonly fromSize?: number };
 }
 
 /** Which route takes a request. */
@@ -65,12 +66,16 @@ export class RoutingTable {
   readonly #rules: readonly Rule[];
   readonly #inputs: (ctx: RuleContext) => MatchVariables;
   readonly #cache: Lru<string, Entry>;
+  /** To name a request's values costs more than to evaluate a few small rules. */
+  readonly #remembers: boolean;
 
   constructor(options: RoutingTableOptions) {
     this.#options = options;
     this.#rules = options.config.routes.flatMap((route) => this.#compile(route) ?? []);
     this.#inputs = inputReader(unionOf(this.#rules.flatMap((rule) => rule.match?.references ?? [])));
     this.#cache = new Lru(options.cache.entries);
+    const size = this.#rules.reduce((sum, { match }) => sum + (match?.size ?? 0), 0);
+    this.#remembers = size >= (options.cache.fromSize ?? 1);
   }
 
   /** Entries remembered now. */
@@ -80,6 +85,7 @@ export class RoutingTable {
 
   take(ctx: RuleContext, asked: Asked): Taken {
     const variables = this.#inputs(ctx);
+    if (!this.#remembers) return { ...this.#find(variables, asked), cached: false };
     const values = JSON.stringify([ctx.principal.tenant, asked, ...this.#named(variables)], plain);
     // The text itself begins with a bracket, which no digest does.
     const name = values.length <= MAX_NAME ? values : hash('sha256', values, 'base64');

@@ -134,7 +134,7 @@ function readOf(ast: ASTNode): Pick<Program, 'references' | 'size'> {
   };
   walk(ast, found, false);
   const read = (variable: Variable) => (found.whole.has(variable) ? 'all' : found.fields[variable]);
-  const references = {
+  const references: References = {
     request: read('request'),
     tenant: read('tenant'),
     claims: read('claims'),

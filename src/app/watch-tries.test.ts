@@ -86,3 +86,25 @@ test('a try is known by its deployment and its addresses, and outlives the deadl
   // The first piece of a whole answer is no sign of its speed.
   assert.deepEqual(firsts, [5]);
 });
+
+test('a try of a model that must be loaded is told once, cold or warm, with its time where it answered', () => {
+  const told: (readonly [string, number | null])[] = [];
+  const clock = { at: 0, now: () => clock.at, time: () => 0 };
+  const watch = watchTries(createEngine(), clock, { loadedTry: (_, state, seconds) => told.push([state, seconds]) });
+  const work: TryWork = { ...WORK, warm: { keys: [1], tokensAKey: 0, mustLoad: true } };
+  const cold = watch.begin(DEPLOYMENT, work);
+  assert.equal(cold.isCold, true);
+  clock.at = 4000;
+  cold.firstToken();
+  cold.end({ kind: 'served', completionTokens: 3 });
+  const warm = watch.begin(DEPLOYMENT, { ...work, stream: false });
+  clock.at = 4500;
+  warm.end({ kind: 'served', completionTokens: 3 });
+  watch.begin(DEPLOYMENT, work).end({ kind: 'left' });
+  watch.begin(DEPLOYMENT, WORK).end({ kind: 'left' });
+  assert.deepEqual(told, [
+    ['cold', 4],
+    ['warm', 0.5],
+    ['warm', null],
+  ]);
+});

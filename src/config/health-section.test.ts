@@ -55,6 +55,7 @@ test('every kind has its defaults, and none of them is a check by Envoy', () => 
     service: { intervalMs: 5000, timeoutMs: 1000, failures: 3, successes: 2, path: '/health' },
     model: { intervalMs: 30_000, timeoutMs: 2000, failures: 2, successes: 1, maxTokens: 1 },
     metrics: { url, intervalMs: 1000, timeoutMs: 1000, staleMs: 30_000, queue: 8, cache: 0.95 },
+    models: null,
     gpu: {
       url,
       intervalMs: 5000,
@@ -91,4 +92,13 @@ test('what cannot be is said at its place', () => {
   assert.match(problems({ model: { interval: '1s' } }).join(), /model\.interval: must be between 5s/);
   assert.match(problems({ service: { path: 'health' } }).join(), /service\.path: must be a path/);
   assert.match(problems({ probes: {} }).join(), /not known here/);
+});
+
+test('what a backend loads, and its list of that', () => {
+  assert.deepEqual(backendOf(undefined)?.loads, { most: null, keepMs: 300_000 });
+  const given = load({ models: {} }, { loads: { most: 4, keep: '90s' } });
+  assert.ok(given.ok);
+  const made = given.snapshot.backends.get('b');
+  assert.deepEqual(made?.loads, { most: 4, keepMs: 90_000 });
+  assert.deepEqual(made?.probes?.models, { path: '/v1/models', intervalMs: 5000, timeoutMs: 1000 });
 });

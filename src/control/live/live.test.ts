@@ -188,3 +188,14 @@ test('a worker speaks at once and again, waits for no store, and leaves', async 
   assert.equal(said[0], 'one 3 5');
   assert.equal(said.at(-1), 'left one 3');
 });
+
+test('of models that are loaded when asked for: the cold share and the times of warm tries', () => {
+  const { figures } = collector();
+  for (let index = 0; index < 3; index += 1) figures.begin('r', at('a')).end({ ...SERVED, isCold: false });
+  figures.begin('r', at('a')).end({ ...SERVED, ms: 9000, firstTokenMs: 8000, isCold: true });
+  figures.begin('r', at('b')).end({ ...SERVED, isCold: null });
+  const [a, b] = mergeLive([worker('one', 0, figures.rows()), worker('two', 0, figures.rows())], 0).rows;
+  assert.equal(a?.coldShare, 0.25);
+  assert.ok(Math.abs((a?.warmP95 ?? 0) - 10) <= 0.25, `${a?.warmP95}`);
+  assert.deepEqual([b?.coldShare, b?.warmP95], [null, null]);
+});

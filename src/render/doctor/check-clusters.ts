@@ -27,9 +27,26 @@ export function checkClusters(config: EnvoyConfig, snapshot: Snapshot, report: R
         'Remove outlier_detection.',
       );
     checkBreakers(backend.name, cluster, snapshot, report);
+    checkDeadHost(backend.name, cluster, report);
   }
   const processor = config.clusters.get(PROCESSOR_CLUSTER);
   if (processor !== undefined) checkProcessor(processor, snapshot, report);
+}
+
+/** `TCP_USER_TIMEOUT` of Linux. */
+const USER_TIMEOUT = 18;
+
+function checkDeadHost(name: string, cluster: Tree, report: Report): void {
+  const asksAround = cluster.get('upstream_connection_options').get('tcp_keepalive').value !== undefined;
+  const options = cluster.get('upstream_bind_config').get('socket_options').items();
+  const gives = options.some((option) => Number(option.get('name').value) === USER_TIMEOUT);
+  if (!asksAround || !gives)
+    report(
+      'warning',
+      'dead_host',
+      `Cluster ${name} takes a host without power for one that is silent: its requests wait for timeouts.idle.`,
+      'Set upstream_connection_options and upstream_bind_config as rendered.',
+    );
 }
 
 function checkBreakers(name: string, cluster: Tree, snapshot: Snapshot, report: Report): void {

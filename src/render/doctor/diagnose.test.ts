@@ -119,6 +119,8 @@ const FAULTS: readonly [code: string, change: (parts: Parts) => void][] = [
   ['cluster_missing', ({ clusters }) => clusters.pop()],
   ['outlier_detection', ({ clusters }) => (clusters[3].cluster.outlier_detection = {})],
   ['circuit_breaker', ({ clusters }) => delete clusters[2].cluster.circuit_breakers],
+  ['dead_host', ({ clusters }) => delete clusters[2].cluster.upstream_bind_config],
+  ['dead_host', ({ clusters }) => delete clusters[3].cluster.upstream_connection_options.tcp_keepalive],
   ['workers', ({ clusters }) => clusters[0].cluster.load_assignment.endpoints[0].lb_endpoints.pop()],
   [
     'stream_window',

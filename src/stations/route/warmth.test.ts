@@ -104,3 +104,16 @@ test('no key of one tenant is a key of another, nor of another model', () => {
     }),
   );
 });
+
+test('model: one key, the same for all tenants and whatever is asked, of embeddings too', () => {
+  const of = (ask: Ask) => {
+    const snapshot = config([model('m', 'a', { affinity: 'model' }), model('n', 'a', { affinity: 'model' })], []);
+    return warmthOf(context(snapshot, { model: 'm', ...ask }));
+  };
+  const first = of({});
+  assert.deepEqual([first.warm('m').keys.length, first.warm('m').mustLoad], [1, true]);
+  assert.deepEqual(of({ tenant: 'globex', ...session('s') }).warm('m'), first.warm('m'));
+  assert.deepEqual(of({ endpoint: 'embeddings' }).warm('m'), first.warm('m'));
+  assert.notDeepEqual(first.warm('n').keys, first.warm('m').keys);
+  assert.equal(first.home('m'), first.warm('m').keys[0]);
+});

@@ -72,7 +72,7 @@ for (const [rules, kind, deployments, chars] of [
   const stations = [OFF, ON].map((cache) => createRoute({ ...base, cache }));
   const tables = [OFF, ON].map((cache) => new RoutingTable({ ...base, config: snapshot, cache }));
   const options = { config: snapshot, route: route('last', { candidates: [candidate('m')] }), asked, supports };
-  const rank = { ...options, canaryShare: null, diverted: null, random: Math.random, healthOf: () => 1 };
+  const rank = { ...options, canaryShare: null, diverted: null, class: null, random: Math.random, healthOf: () => 1 };
   const [decisionOff = NaN, decisionOn = NaN, rulesOff = NaN, rulesOn = NaN, candidates = NaN] = sideBySide(
     [
       ...stations.map((station) => () => void station.preview(ctx)),

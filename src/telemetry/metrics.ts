@@ -36,15 +36,14 @@ const WHERE = ['model', 'backend'] as const;
 
 /** The instruments, under the names of the OpenTelemetry GenAI conventions where those have one. */
 function instruments(registry: Registry) {
-  const counter = (name: string, help: string, labelNames: readonly string[]): AddTo =>
-    createSum({ registry, name, help, labelNames });
+  const counter: MakeCounter = (name, help, labelNames) => createSum({ registry, name, help, labelNames });
   const gauge = <L extends string>(
     name: string,
     help: string,
     labelNames: readonly L[],
     aggregator: 'sum' | 'min' | 'max' = 'sum',
   ): Gauge<L> => new Gauge({ name, help, labelNames: [...labelNames], registers: [registry], aggregator });
-  const histogram = (name: string, help: string, labelNames: readonly string[], bounds: readonly number[]): AddTo =>
+  const histogram: MakeHistogram = (name, help, labelNames, bounds) =>
     createDistribution({ registry, name, help, labelNames }, bounds);
   return {
     usage: histogram('gen_ai_client_token_usage', 'Tokens of a request by type', [...WHO, 'gen_ai_token_type'], TOKENS),
@@ -89,19 +88,7 @@ function instruments(registry: Registry) {
     surgeLevel: gauge('tokenlat_surge_level', 'Level of load; 0 as usual', [], 'max'),
     fleetRate: gauge('tokenlat_fleet_requests_per_second', 'Requests to all workers of all replicas', [], 'max'),
     surgeActions: counter('tokenlat_surge_actions_total', 'Requests handled otherwise under high load', ['action']),
-    loadedTries: counter('tokenlat_model_tries_total', 'Tries of models that are loaded when asked for', [
-      'model',
-      'state',
-    ]),
-    loadedSeconds: histogram(
-      'tokenlat_model_answer_seconds',
-      'Of those: to the first token, or to the end of a whole answer',
-      ['model', 'state'],
-      SECONDS,
-    ),
-    replays: counter('tokenlat_replays_total', 'Requests that a deployment took and never answered, played again', [
-      'deployment',
-    ]),
+    ...tryInstruments(counter, histogram),
     affinity: counter('tokenlat_affinity_total', 'Decisions by whether one that is warm was taken', [
       'model',
       'outcome',
@@ -117,6 +104,28 @@ function instruments(registry: Registry) {
       ['classifier'],
       CLASS_SECONDS,
     ),
+  };
+}
+
+type MakeCounter = (name: string, help: string, labelNames: readonly string[]) => AddTo;
+type MakeHistogram = (name: string, help: string, labelNames: readonly string[], bounds: readonly number[]) => AddTo;
+
+/** Of tries that had to wait for their model, and of those that died with their backend. */
+function tryInstruments(counter: MakeCounter, histogram: MakeHistogram) {
+  return {
+    loadedTries: counter('tokenlat_model_tries_total', 'Tries of models that are loaded when asked for', [
+      'model',
+      'state',
+    ]),
+    loadedSeconds: histogram(
+      'tokenlat_model_answer_seconds',
+      'Of those: to the first token, or to the end of a whole answer',
+      ['model', 'state'],
+      SECONDS,
+    ),
+    replays: counter('tokenlat_replays_total', 'Requests that a deployment took and never answered, played again', [
+      'deployment',
+    ]),
   };
 }
 

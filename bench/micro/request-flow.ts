@@ -16,6 +16,7 @@ import { createEngine } from '../../src/routing/engine.ts';
 import { NO_SURGE } from '../../src/core/ports/surge.ts';
 import { createLiveFigures } from '../../src/control/live/live-figures.ts';
 import { systemClock } from '../../src/core/ports/clock.ts';
+import { CONFIGURED_STAGES } from '../../src/core/ports/stage-view.ts';
 import { NO_DIRECTORY } from '../../src/core/ports/directory-view.ts';
 import { createMemoryStores } from '../../src/store/memory/memory-stores.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -49,6 +50,7 @@ const gateway = createGateway({
   keys: { find: () => null },
   directory: NO_DIRECTORY,
   protection: NO_PROTECTION,
+  stages: CONFIGURED_STAGES,
   state: { kept: () => 'kept', epoch: () => null },
 });
 await gateway.prefetch(snapshot);

@@ -1,4 +1,4 @@
-import type { BudgetRecord, KeyRecord } from '../core/directory.ts';
+import type { BudgetRecord, KeyRecord, RolloutRecord } from '../core/directory.ts';
 import type { Endpoint } from '../core/chat-request.ts';
 import type { Decision, Judged } from '../core/decision.ts';
 import type { Json } from '../core/json.ts';
@@ -12,6 +12,9 @@ import type { QuotaStore } from '../core/ports/quota-store.ts';
 import type { SpendReader } from '../core/ports/spend-reader.ts';
 import type { Log } from '../core/ports/telemetry.ts';
 import type { TraceStore } from '../core/ports/trace-store.ts';
+import type { RolloutPart } from '../core/rollout.ts';
+import type { ConfiguredStage } from '../core/stage.ts';
+import type { Zone } from '../core/zone.ts';
 
 /** Reading side of the audit, as far as this process can see it. */
 export interface AuditReader {
@@ -37,6 +40,10 @@ export interface RoutingState {
       readonly backend: string;
       readonly upstreamModel: string;
       readonly weight: number;
+      readonly zone: string;
+      readonly stage: string;
+      /** Of the subjects, while it is gray. */
+      readonly percent: number;
       /** By its tries of the last minute. */
       readonly state: 'healthy' | 'failing' | 'unknown';
       /** Requests running and waiting; null = not known here. */
@@ -58,6 +65,48 @@ export interface RoutingState {
     readonly candidates: readonly { readonly model: string; readonly weight: number; readonly canary: boolean }[];
     readonly fallback: readonly string[];
   }[];
+}
+
+/** A deployment as configured. */
+export interface ConfiguredDeployment extends ConfiguredStage {
+  readonly id: string;
+  readonly model: string;
+  readonly backend: string;
+  readonly zone: Zone;
+}
+
+/** How requests fared under one configuration. */
+export interface ShownArm {
+  readonly requests: number;
+  readonly errors: number;
+  /** Null: none was answered. */
+  readonly p95Ms: number | null;
+}
+
+/** What is known of roll-outs beside their record. */
+export interface RolloutDesk {
+  /** Reads a configuration as this server would, and says when which part would take effect. */
+  readonly check: (text: string) => CheckedCandidate;
+  /** How it goes, by the figures of all replicas. */
+  readonly standing: (record: RolloutRecord) => Promise<RolloutStanding>;
+}
+
+export type CheckedCandidate =
+  | {
+      readonly ok: true;
+      readonly parts: readonly RolloutPart[];
+      /** SHA-256 of its text, and of the file that it would replace. */
+      readonly digest: string;
+      readonly base: string;
+      /** False: what was promoted last stands on no disk yet. */
+      readonly isFileInForce: boolean;
+    }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+export interface RolloutStanding {
+  readonly old: ShownArm;
+  readonly new: ShownArm;
+  readonly verdict: { readonly kind: 'worse' | 'fine' | 'unclear'; readonly words: string };
 }
 
 /** What serves here. */
@@ -133,6 +182,9 @@ export interface AdminDeps {
   /** The effective configuration without secrets. */
   readonly config: () => Json;
   readonly routing: () => RoutingState | Promise<RoutingState>;
+  readonly rollouts: RolloutDesk;
+  /** Every deployment of the configuration in force, in order of id. */
+  readonly deployments: () => readonly ConfiguredDeployment[];
   /** What this worker would decide now. */
   readonly explain: (ask: ExplainAsk) => Explained;
   readonly status: () => Promise<ServerStatus>;

@@ -26,7 +26,8 @@ export function fakeDirectory(
   const at = (kind: string, id: string): string => `${kind} ${id}`;
   const get = <K extends DirectoryKind>(kind: K, id: string) =>
     (all.get(at(kind, id)) as RecordOf<K> | undefined) ?? null;
-  const tenantOf = (record: RecordOf<DirectoryKind>) => (record.kind === 'tenant' ? record.name : record.tenant);
+  const tenantOf = (record: RecordOf<DirectoryKind>) =>
+    record.kind === 'tenant' ? record.name : 'tenant' in record ? record.tenant : null;
   return {
     all,
     get: async (kind, id) => get(kind, id),
@@ -239,6 +240,29 @@ export function adminKit(change: Partial<AdminServerOptions> = {}) {
       backends: [{ credentials: 'canary-credential' }],
     }),
     routing: () => ({ models: [], routes: [] }),
+    rollouts: {
+      check: (text) =>
+        text.startsWith('bad')
+          ? { ok: false, problems: ['1:1 x is wrong'] }
+          : {
+              ok: true,
+              parts: [
+                { part: 'routes', how: 'percent' },
+                { part: 'timeouts', how: 'promotion' },
+              ],
+              digest: 'd'.repeat(64),
+              base: 'b'.repeat(64),
+              isFileInForce: true,
+            },
+      standing: async () => ({
+        old: { requests: 200, errors: 1, p95Ms: 12.34 },
+        new: { requests: 10, errors: 0, p95Ms: null },
+        verdict: { kind: 'unclear', words: 'too few requests' },
+      }),
+    },
+    deployments: () => [
+      { id: 'm@b', model: 'm', backend: 'b', zone: 'hot', upstreamModel: 'm', stage: 'full', percent: 0 },
+    ],
     explain: ({ model }) => ({ ...EXPLAINED, plan: [`${model}@b`] }),
     status: async () => ({
       version: '1.2.3',

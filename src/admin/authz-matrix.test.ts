@@ -37,6 +37,16 @@ const SAMPLES: Readonly<Record<string, { readonly url: string; readonly body?: u
   'budget.get': { url: `/admin/budgets/${BUDGET}` },
   'budget.update': { url: `/admin/budgets/${BUDGET}`, body: { amount_micros: 7 } },
   'budget.delete': { url: `/admin/budgets/${BUDGET}` },
+  'deployment.list': { url: '/admin/deployments' },
+  'deployment.get': { url: '/admin/deployments/m@b' },
+  'deployment.update': { url: '/admin/deployments/m@b', body: { stage: 'retired' } },
+  'rollout.start': {
+    url: '/admin/rollouts',
+    body: { config: 'version: 1', percent: 5, for_seconds: 60, dry_run: true },
+  },
+  'rollout.read': { url: '/admin/rollouts/current' },
+  'rollout.abort': { url: '/admin/rollouts/current/abort' },
+  'rollout.promote': { url: '/admin/rollouts/current/promote' },
   'spend.read': { url: '/admin/spend?tenant=acme&from=2026-11-30&to=2026-12-01' },
   'spend.top': { url: '/admin/top?tenant=acme&day=2026-11-30' },
   'quota.read': { url: '/admin/quotas?tenant=acme' },
@@ -74,6 +84,13 @@ const RULES: Readonly<Record<string, string>> = {
   'budget.get': 'viewer by record',
   'budget.update': 'operator by record',
   'budget.delete': 'admin by record',
+  'deployment.list': 'viewer by none',
+  'deployment.get': 'viewer by none',
+  'deployment.update': 'operator by none',
+  'rollout.start': 'admin by none',
+  'rollout.read': 'viewer by none',
+  'rollout.abort': 'operator by none',
+  'rollout.promote': 'admin by none',
   'spend.read': 'viewer by query',
   'spend.top': 'viewer by query',
   'quota.read': 'viewer by query',
@@ -120,6 +137,21 @@ async function world() {
     previous: { sha256: 'b'.repeat(64), until: START + 1000 },
   };
   await directory.put('key', KEY, key, 0);
+  const rollout = {
+    id: 'current' as const,
+    rollout: 'rollout_00000000000000000003',
+    percent: 5,
+    startAt: START,
+    endAt: START + 60_000,
+    base: 'b',
+    digest: 'd',
+    text: 'version: 1',
+    criteria: { errorIncrease: 0, p95Ratio: 1, minSamples: 10 },
+    by: 'ops',
+    status: 'running' as const,
+    reason: null,
+  };
+  await directory.put('rollout', 'current', rollout, 0);
   await directory.put(
     'budget',
     BUDGET,

@@ -147,6 +147,14 @@ test('what goes out fits what the document says', async () => {
   });
   await check('GET', '/admin/keys', '/admin/keys');
   await check('GET', '/admin/keys/{id}', `/admin/keys/${key.id}`);
+  await check('GET', '/admin/deployments', '/admin/deployments');
+  await check('GET', '/admin/deployments/{id}', '/admin/deployments/m@b');
+  await check('PATCH', '/admin/deployments/{id}', '/admin/deployments/m@b', { stage: 'retired' });
+  const rollout = { config: 'version: 1', percent: 5, for_seconds: 60 };
+  await check('POST', '/admin/rollouts', '/admin/rollouts', rollout);
+  await check('POST', '/admin/rollouts/current/promote', '/admin/rollouts/current/promote');
+  await check('GET', '/admin/rollouts/current', '/admin/rollouts/current');
+  await check('POST', '/admin/rollouts/current/abort', '/admin/rollouts/current/abort');
   await check('PATCH', '/admin/keys/{id}', `/admin/keys/${key.id}`, { expires_at: '2030-01-01T00:00:00Z' });
   await check('POST', '/admin/keys/{id}/rotate', `/admin/keys/${key.id}/rotate`, { grace_seconds: 60 });
   await check('POST', '/admin/keys/{id}/revoke', `/admin/keys/${key.id}/revoke`);

@@ -1,8 +1,10 @@
 import type { AdminRoute } from './route.ts';
 import { budgetRoutes } from './routes/budget-routes.ts';
+import { deploymentRoutes } from './routes/deployment-routes.ts';
 import { docsRoutes } from './routes/docs-routes.ts';
 import { keyRoutes } from './routes/key-routes.ts';
 import { lineRoutes } from './routes/line-routes.ts';
+import { rolloutRoutes } from './routes/rollout-routes.ts';
 import { spendRoutes } from './routes/spend-routes.ts';
 import { runningRoutes } from './routes/running-routes.ts';
 import { stateRoutes } from './routes/state-routes.ts';
@@ -16,6 +18,8 @@ export const apiRoutes: readonly AdminRoute[] = [
   ...tenantRoutes,
   ...lineRoutes,
   ...budgetRoutes,
+  ...deploymentRoutes,
+  ...rolloutRoutes,
   ...spendRoutes,
   ...stateRoutes,
   ...runningRoutes,

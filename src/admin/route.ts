@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { AdminRole } from '../core/admin-settings.ts';
 import type { Caller } from './access/caller.ts';
+import type { Json } from '../core/json.ts';
 import type { AdminDeps } from './admin-deps.ts';
 
 /**
@@ -71,6 +72,10 @@ export interface RouteSpec<P extends Shape, Q extends Shape, B extends Shape> {
     /** The same for everybody until the process ends: with an `ETag`, a repetition is answered by 304. */
     readonly static?: boolean;
   };
+  /** What the audit keeps of a body that may hold secrets. Default: all of it. */
+  readonly audited?: (body: unknown) => Json;
+  /** Bytes of a body. Default: 64 KiB. */
+  readonly maxBody?: number;
   readonly run: (request: AdminRequest<Out<P>, Out<Q>, Out<B>>) => Promise<AdminReply>;
 }
 

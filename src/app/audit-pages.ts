@@ -2,7 +2,7 @@ import type { AuditReader } from '../admin/admin-deps.ts';
 import { readRecords } from '../audit/read-records.ts';
 import type { FoundRecord } from '../audit/read-records.ts';
 import type { AuditLog } from '../core/ports/audit.ts';
-import type { Audit } from '../core/snapshot.ts';
+import type { Audit } from '../core/audit-settings.ts';
 
 /** How long a reader waits for what was just said to be on disk. */
 const FLUSH_MS = 500;

@@ -1,7 +1,9 @@
 import { createSendWebhook } from '../control/budgets/send-webhook.ts';
 import { watchBudgets } from '../control/budgets/watch-budgets.ts';
+import { createStageView } from '../control/stages/keep-stages.ts';
 import { type FollowedDirectory, followDirectory } from '../control/directory-view/follow-directory.ts';
 import type { ProtectionView } from '../core/ports/budget-state.ts';
+import type { StageView } from '../core/ports/stage-view.ts';
 import { systemClock } from '../core/ports/clock.ts';
 import type { Log } from '../core/ports/telemetry.ts';
 import type { Snapshot } from '../core/snapshot.ts';
@@ -25,6 +27,8 @@ export interface Operators {
   readonly directory: FollowedDirectory;
   /** Whose budget is used up. */
   readonly protection: ProtectionView;
+  /** Where deployments stand. */
+  readonly stages: StageView;
   readonly close: () => Promise<void>;
 }
 
@@ -52,6 +56,7 @@ export function followOperators({ config, stores, holder, log, metrics }: Follow
     keys,
     directory,
     protection: budgets.protection,
+    stages: createStageView(directory.deployment),
     close: async () => {
       await budgets.close();
       directory.close();

@@ -2,6 +2,8 @@ import type { WatchedStore } from './watch-store.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { ProtectionView } from '../core/ports/budget-state.ts';
+import type { RolloutView } from '../core/ports/rollout.ts';
+import type { StageView } from '../core/ports/stage-view.ts';
 import type { DirectoryView } from '../core/ports/directory-view.ts';
 import type { LiveFigures } from '../core/ports/live.ts';
 import type { SurgeView } from '../core/ports/surge.ts';
@@ -54,6 +56,8 @@ export interface GatewayOptions {
   readonly keys: Pick<KeyDirectory, 'find'>;
   readonly directory: DirectoryView;
   readonly protection: ProtectionView;
+  readonly stages: StageView;
+  readonly rollouts?: RolloutView;
   /** Whether the store still holds what it held. */
   readonly state: Pick<WatchedStore, 'kept' | 'epoch'>;
 }
@@ -78,7 +82,7 @@ export interface Gateway {
 /** Joins the six stations, in the order in which a request meets them, to the stores and the telemetry. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, stores, dialects, worker, workers, log, metrics, clock, mayWatchBody, audit } = options;
-  const { keys, directory, protection, figures, engine, surge, state } = options;
+  const { keys, directory, protection, stages, figures, engine, surge, state } = options;
   const client = createOpenAiClient();
   const live = new LiveRequests();
   const authenticate = createAuthenticate({ log, metrics, clock, keys, directory });
@@ -93,7 +97,16 @@ export function createGateway(options: GatewayOptions): Gateway {
     stateLost: state.kept,
     recorded: ({ audit: rules }) => (rules?.onError === 'block' ? audit.kept(RECORD_MS) : undefined),
   });
-  const route = createRoute({ log, metrics, clock, supports: dialects.supports, directory, protection, engine });
+  const route = createRoute({
+    log,
+    metrics,
+    clock,
+    supports: dialects.supports,
+    directory,
+    protection,
+    stages,
+    engine,
+  });
   const enhance = createEnhance();
   const adapt = createAdapt({ dialects: dialects.backends });
   const { stations } = Pipeline.start()
@@ -116,6 +129,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     asError: createAsError({ log, metrics }),
     mayWatchBody,
     live,
+    ...(options.rollouts === undefined ? {} : { rollouts: options.rollouts }),
     worker,
     metrics,
     figures,

@@ -4,13 +4,16 @@ import { createReadLive } from '../control/live/read-live.ts';
 import { HeaderList, type HeaderPair } from '../core/http.ts';
 import { systemClock } from '../core/ports/clock.ts';
 import type { Log } from '../core/ports/telemetry.ts';
-import type { Snapshot } from '../core/snapshot.ts';
 import { startOfDay } from '../lib/calendar/calendar-period.ts';
 import type { Stores } from '../store/stores.ts';
+import { configuredDeployments } from './configured-deployments.ts';
 import { configView } from './config-view.ts';
 import type { Operators } from './follow-operators.ts';
 import type { Gateway } from './gateway.ts';
 import { createReadSink } from './read-sink.ts';
+import type { LiveConfig } from './live-config.ts';
+import { rolloutDesk } from './rollout-desk.ts';
+import type { Steered } from './steer.ts';
 import { limitLevels } from './limit-levels.ts';
 import type { OpenedAudit } from './open-audit.ts';
 import { auditPages } from './audit-pages.ts';
@@ -18,18 +21,20 @@ import { type FoundAt, routingView } from './routing-view.ts';
 import { serverStatus } from './server-status.ts';
 
 export interface OpenAdminOptions {
-  readonly config: () => Snapshot;
+  readonly config: LiveConfig;
+  readonly steered: Pick<Steered, 'rollouts'>;
   readonly gateway: Pick<Gateway, 'identify' | 'explain'>;
   readonly found: FoundAt;
   readonly stores: Stores;
-  readonly operators: Pick<Operators, 'directory'>;
+  readonly operators: Pick<Operators, 'directory' | 'stages'>;
   readonly audit: OpenedAudit;
   readonly log: Log;
 }
 
 /** Starts the admin API where the configuration has one. Rejects when its address cannot be had. */
 export async function openAdmin(options: OpenAdminOptions): Promise<AdminServer | null> {
-  const { config, gateway, found, stores, operators, audit, log } = options;
+  const { gateway, found, stores, operators, audit, log } = options;
+  const config = options.config.current;
   const { admin: listen } = config();
   if (listen === null) return null;
   const sink = createReadSink({ stores, clock: systemClock });
@@ -50,7 +55,9 @@ export async function openAdmin(options: OpenAdminOptions): Promise<AdminServer 
     audit: { log: audit, reader: auditPages(config().audit, audit) },
     idempotency: stores.idempotency,
     config: () => configView(config()),
-    routing: async () => routingView(config(), await live(), found),
+    routing: async () => routingView(config(), await live(), found, operators.stages),
+    rollouts: rolloutDesk(options),
+    deployments: () => configuredDeployments(config()),
     explain: gateway.explain,
     status: async () => serverStatus(config(), audit, await sink(config().ledger.sink)),
     live,

@@ -9,7 +9,8 @@ import { openSigningKey } from '../audit/signing-key.ts';
 import type { AuditLog, CheckpointStore } from '../core/ports/audit.ts';
 import { systemClock } from '../core/ports/clock.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
-import type { Audit, Redis, Snapshot } from '../core/snapshot.ts';
+import type { Audit } from '../core/audit-settings.ts';
+import type { Redis, Snapshot } from '../core/snapshot.ts';
 import { createRedisCheckpointStore } from '../store/redis/checkpoint-store.ts';
 import { StartupError } from './startup-error.ts';
 

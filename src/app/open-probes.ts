@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { ask } from '../control/http/ask.ts';
 import { connect } from '../control/http/connect.ts';
-import { GATEWAY_TENANT } from '../control/probes/book-probe.ts';
+import { GATEWAY_TENANT } from '../core/gateway-tenant.ts';
 import { watchProbes, type WatchedProbes } from '../control/probes/watch-probes.ts';
 import type { ChatRequest } from '../core/chat-request.ts';
 import { HeaderList } from '../core/http.ts';

@@ -9,7 +9,7 @@ import { readPublicKey } from '../audit/signing-key.ts';
 import { verifyAudit } from '../audit/verify-audit.ts';
 import type { AuditReport } from '../audit/verify-audit.ts';
 import type { Json } from '../core/json.ts';
-import type { Audit } from '../core/snapshot.ts';
+import type { Audit } from '../core/audit-settings.ts';
 import { silentLog } from '../telemetry/silent.ts';
 import { load } from './load.ts';
 import { localRedis } from './local-redis.ts';

@@ -1,6 +1,7 @@
 import type { RoutingState } from '../admin/admin-deps.ts';
 import type { LiveState } from '../core/ports/live.ts';
 import type { Deployment as Configured, Snapshot } from '../core/snapshot.ts';
+import { CONFIGURED_STAGES, type StageView } from '../core/ports/stage-view.ts';
 import type { Found } from '../routing/findings.ts';
 
 type Deployment = RoutingState['models'][number]['deployments'][number];
@@ -13,13 +14,14 @@ export function routingView(
   { models, routes }: Pick<Snapshot, 'models' | 'routes'>,
   live: LiveState,
   found: FoundAt = () => [],
+  stages: StageView = CONFIGURED_STAGES,
 ): RoutingState {
   return {
     models: [...models.values()].map(({ name, stage, fallback, deployments }) => ({
       name,
       stage,
       fallback,
-      deployments: deployments.map((deployment) => viewOf(deployment, live, found)),
+      deployments: deployments.map((deployment) => viewOf(deployment, { live, found, stages })),
     })),
     routes: routes.map(({ id, models: names, match, candidates, fallback }) => ({
       id,
@@ -31,13 +33,21 @@ export function routingView(
   };
 }
 
-function viewOf(configured: Configured, live: LiveState, found: FoundAt): Deployment {
+interface Known {
+  readonly live: LiveState;
+  readonly found: FoundAt;
+  readonly stages: StageView;
+}
+
+function viewOf(configured: Configured, { live, found, stages }: Known): Deployment {
   const { id, backend, upstreamModel, weight } = configured;
   return {
     id,
     backend: backend.name,
     upstreamModel,
     weight,
+    zone: backend.zone ?? 'hot',
+    ...stages.of(configured),
     ...stateOf(live.rows.filter(({ deployment }) => deployment === id)),
     waiting: null,
     findings: found(configured).map(({ source, finding: { factor, reason, detail } }) => ({

@@ -1,14 +1,20 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { followRollout } from '../control/rollout/follow-rollout.ts';
 import type { Log } from '../core/ports/telemetry.ts';
 import { BOOTSTRAP_FILE } from '../render/render-envoy.ts';
-import { followEnvoyFiles } from './follow-envoy-files.ts';
+import { type FollowedEnvoyFiles, followEnvoyFiles } from './follow-envoy-files.ts';
 import { findEnvoy, startEnvoy } from './envoy-process.ts';
 import { load, type LoadedConfig, SOCKET_DIR_VARIABLE } from './load.ts';
 import { LOCAL_REDIS_VARIABLE } from './local-redis.ts';
+import { openStores } from './open-stores.ts';
 import { startLocalRedis } from './redis-process.ts';
 import { requireFreePort } from './require-free-port.ts';
+import { silentLog, silentMetrics } from '../telemetry/silent.ts';
 import { serve } from './serve.ts';
+
+/** How long a start waits for the store before it goes on without it. */
+const STORE_WAIT_MS = 2000;
 
 export interface UpOptions {
   readonly path: string;
@@ -60,6 +66,8 @@ export async function up({ path, stateDir, log, logFile, onFatal }: UpOptions): 
     const envoyDir = join(dir, 'envoy');
     const files = followEnvoyFiles({ loaded, dir: envoyDir, log });
     stops.push(async () => files.close());
+    const rollouts = await followRolloutOf(loaded, files.onRollout, log);
+    stops.push(rollouts.close);
     const envoy = await startEnvoy({
       config: join(envoyDir, BOOTSTRAP_FILE),
       dir: envoyDir,
@@ -81,6 +89,26 @@ export async function up({ path, stateDir, log, logFile, onFatal }: UpOptions): 
     await stop();
     throw reason;
   }
+}
+
+/** Envoy has to know the backends of a configuration that is rolled out. */
+async function followRolloutOf(
+  loaded: LoadedConfig,
+  onChange: FollowedEnvoyFiles['onRollout'],
+  log: Log,
+): Promise<{ readonly close: () => Promise<void> }> {
+  // Workers tell of the store already.
+  const stores = openStores(() => loaded.snapshot, silentLog, silentMetrics);
+  await stores.ready(STORE_WAIT_MS);
+  const following = followRollout({ store: stores.directory, onChange, log });
+  // What is in force already must be there before the first request.
+  await following.ready(STORE_WAIT_MS);
+  return {
+    async close() {
+      following.close();
+      await stores.close();
+    },
+  };
 }
 
 function hostOf(address: string): string {

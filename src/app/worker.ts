@@ -20,6 +20,7 @@ import { openAudit, type OpenedAudit } from './open-audit.ts';
 import { openRouting } from './open-routing.ts';
 import { openWire } from './open-wire.ts';
 import { openStores } from './open-stores.ts';
+import { steer, type Steered } from './steer.ts';
 import { tendLedger, type TendedLedger } from './tend-ledger.ts';
 import { mustRefuse } from '../stations/schedule/station.ts';
 import { type WatchedStore, watchStore } from './watch-store.ts';
@@ -99,12 +100,15 @@ async function assemble(
   });
   const state = watchStore({ config: loaded.snapshot, stores, audit, recording: index === 0, log, metrics });
   const operators = followOperators({ config: config.current, stores, holder, log, metrics });
+  const steered = steer({ config, stores, operators, audit, worker: index, replica, holder, log, metrics });
   const gateway = createGateway({
     config: config.current,
     stores,
     keys: operators.keys,
     directory: operators.directory.view,
     protection: operators.protection,
+    stages: operators.stages,
+    rollouts: steered.rollouts,
     state,
     dialects,
     worker: index,
@@ -124,19 +128,19 @@ async function assemble(
     operators.directory.ready(STORE_WAIT_MS),
     gateway.prefetch(loaded.snapshot),
   ]);
+  await steered.begin(gateway.prefetch, STORE_WAIT_MS);
   const { server, neighbours } = await openWire({ loaded, index, runDir, gateway, log, metrics });
   const admin =
     index === 0
-      ? await openAdmin({ config: config.current, gateway, found: routing.found, stores, operators, audit, log })
+      ? await openAdmin({ config, steered, gateway, found: routing.found, stores, operators, audit, log })
       : null;
   routing.tell(() => gateway.live.size);
-  config.follow(gateway.prefetch);
   const ledger = tendLedger({ config: config.current, stores, holder, log, metrics });
 
   return {
-    report: () => reportOf({ index, gateway, config, metrics, stores, audit, ledger, state }),
+    report: () => reportOf({ index, gateway, config, metrics, stores, audit, ledger, state, steered }),
     async drain(noticeMs) {
-      config.close();
+      steered.close();
       await admin?.close();
       await server.drain(settings.drainMs, noticeMs);
       gateway.live.endAll();
@@ -159,6 +163,7 @@ interface Looked extends Parts {
   readonly gateway: Gateway;
   readonly ledger: TendedLedger;
   readonly state: WatchedStore;
+  readonly steered: Steered;
 }
 
 async function reportOf(looked: Looked): Promise<WorkerReport> {
@@ -178,6 +183,7 @@ async function conditionOf({
   config,
   ledger,
   state,
+  steered,
 }: Looked): Promise<Pick<WorkerReport, 'ready' | 'reasons' | 'generation'>> {
   const durability = await stores.durability().catch(() => null);
   const problem = config.problem();
@@ -188,6 +194,7 @@ async function conditionOf({
     ...(loss === null ? [] : [`store: has lost what it held (${loss.kind}): rebuild it, or accept the loss`]),
     ...(durability === null ? [] : durability.warnings.map((warning) => `store: ${warning}`)),
     ...(problem === null ? [] : [`config: ${problem}`]),
+    ...steered.problems(),
     ...ledger.problems(),
     ...(audit.state() === 'failing' ? ['audit: cannot be written'] : []),
   ];

@@ -5,6 +5,7 @@ import { classifierCommand } from './commands/classifier.ts';
 import { completionCommand } from './commands/completion.ts';
 import { configCommand } from './commands/config.ts';
 import { costCommand } from './commands/cost.ts';
+import { deploymentsCommand } from './commands/deployments.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { envoyCommand } from './commands/envoy.ts';
 import { keysCommand } from './commands/keys.ts';
@@ -47,6 +48,7 @@ export function createProgram(): Command {
     liveCommand(),
     routeCommand(),
     classifierCommand(),
+    deploymentsCommand(),
     completionCommand(program),
   ]) {
     program.addCommand(command);

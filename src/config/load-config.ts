@@ -12,8 +12,10 @@ import { checkClassifiers } from './check/check-classifiers.ts';
 import { checkLedger } from './check/check-ledger.ts';
 import { checkModels } from './check/check-models.ts';
 import { checkServer } from './check/check-server.ts';
+import { checkStages } from './check/check-stages.ts';
 import { checkSurge } from './check/check-surge.ts';
-import type { ChatTemplates, CheckContext, CheckMatch, CheckOptions } from './check/finding.ts';
+import { checkZones } from './check/check-zones.ts';
+import type { ChatTemplates, CheckContext, CheckMatch, CheckOptions, Decided } from './check/finding.ts';
 import { compileSnapshot } from './compile/compile-snapshot.ts';
 import { readTerms } from './filter-terms.ts';
 import type { Problem } from './problem.ts';
@@ -34,6 +36,10 @@ export interface LoadOptions {
   readonly checkOptions?: CheckOptions;
   /** Names of a dialect's chat templates. Default: any name goes. */
   readonly chatTemplates?: ChatTemplates;
+  /** Where deployments stand. Default: nothing is known. */
+  readonly decided?: Decided;
+  /** Read in place of the file at `path`, as if it stood there. */
+  readonly text?: string;
   /** Number of the snapshot. */
   readonly generation: number;
   /** The caller starts a Redis itself where the file names none. */
@@ -59,7 +65,7 @@ export type LoadResult = (
 export function loadConfig(options: LoadOptions): LoadResult {
   const file = path.resolve(options.path);
   const files = createFileReader(path.dirname(file));
-  const read = readMain(file);
+  const read = options.text === undefined ? readMain(file) : { text: options.text };
   const all = (): ReadonlyMap<string, string | null> =>
     new Map([[file, 'text' in read ? read.text : null], ...files.seen]);
   if ('problem' in read) return { ok: false, problems: [read.problem], files: all() };
@@ -79,7 +85,7 @@ export function loadConfig(options: LoadOptions): LoadResult {
   if (found.problems.length > 0) return { ok: false, problems: inOrder(found.problems), files: all() };
   const compiled = compileSnapshot(document, files, found);
   const digest = digestOf(source, files);
-  const snapshot = Object.freeze({ generation: options.generation, digest, ...compiled });
+  const snapshot = Object.freeze({ generation: options.generation, digest, source: sourceOf(read.text), ...compiled });
   return { ok: true, snapshot, warnings: inOrder([...found.warnings, ...modeWarnings(source, files)]), files: all() };
 }
 
@@ -104,6 +110,7 @@ function check(
     checkOptions: options.checkOptions ?? (() => null),
     chatTemplates: options.chatTemplates ?? (() => null),
     ownRedis: options.ownRedis ?? false,
+    decided: options.decided ?? (() => null),
     problem: (where, message, offset) => problems.push(source.at(where, message, offset)),
     warn: (where, message) => warnings.push(source.at(where, message)),
   };
@@ -114,6 +121,8 @@ function check(
     checkTenants,
     checkBackends,
     checkModels,
+    checkStages,
+    checkZones,
     checkSurge,
     checkBudgets,
     checkLedger,
@@ -177,6 +186,11 @@ function digestOf(source: YamlSource, files: FileReader): string {
     hash.update(JSON.stringify([name, text === null ? null : createHash('sha256').update(text).digest('hex')]));
   }
   return hash.digest('hex');
+}
+
+/** What `Snapshot.source` says of a text. */
+export function sourceOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 function inOrder(problems: readonly Problem[]): Problem[] {

@@ -4,6 +4,7 @@ import type { ClientDialect } from './dialect.ts';
 import type { RequestHead } from './http.ts';
 import type { OperationId, RequestId } from './ids.ts';
 import type { LimitState } from './limit.ts';
+import type { Assigned } from './ports/rollout.ts';
 import type { Principal } from './principal.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Surged } from './surge.ts';
@@ -19,6 +20,8 @@ export interface Arrived {
   readonly endpoint: Endpoint;
   readonly dialect: ClientDialect;
   readonly config: Snapshot;
+  /** Its side while two configurations are compared; null = they are not. */
+  readonly rollout?: Assigned | null | undefined;
   /** `performance.now()` at arrival, and when the answer must be over. */
   readonly startedAt: number;
   readonly deadline: number;

@@ -25,7 +25,14 @@ export interface Candidate {
 }
 
 /** Why a candidate that could have served was left out. Closed, too: headers, audit and metrics use it. */
-export const LEFT_OUT = ['circuit_breaker_open', 'cooling_down', 'latency_budget', ...OUT_REASONS] as const;
+export const LEFT_OUT = [
+  'circuit_breaker_open',
+  'cooling_down',
+  'latency_budget',
+  'stage',
+  'zone',
+  ...OUT_REASONS,
+] as const;
 export type LeftOut = (typeof LEFT_OUT)[number];
 
 /** Why others than usual may serve, as `x-fallback-reason` tells it. */

@@ -1,5 +1,7 @@
 import type { LimitUnit, LimitWindow } from './limit.ts';
 import type { MicroUnits } from './money.ts';
+import type { RolloutState, RolloutTerms } from './rollout.ts';
+import type { StageDecision } from './stage.ts';
 
 /** A limit as an operator writes it down. Amounts are whole: requests, tokens, or micro-units of the currency of prices. */
 export interface LimitRule {
@@ -74,10 +76,24 @@ export interface BudgetRecord extends Stored {
   readonly alertsAt: readonly number[];
 }
 
+/** Where a deployment stands, as an operator or the configuration led it there. */
+export interface DeploymentRecord extends Stored, StageDecision {
+  /** `<model>@<backend>`. */
+  readonly id: string;
+}
+
+/** The roll-out of a configuration that is under way, or was the last one. */
+export interface RolloutRecord extends Stored, RolloutTerms, RolloutState {
+  /** There is one at most. */
+  readonly id: 'current';
+}
+
 export type DirectoryRecord =
   | ({ readonly kind: 'key' } & KeyRecord)
   | ({ readonly kind: 'tenant' } & TenantRecord)
   | ({ readonly kind: 'line' } & LineRecord)
-  | ({ readonly kind: 'budget' } & BudgetRecord);
+  | ({ readonly kind: 'budget' } & BudgetRecord)
+  | ({ readonly kind: 'deployment' } & DeploymentRecord)
+  | ({ readonly kind: 'rollout' } & RolloutRecord);
 
 export type DirectoryKind = DirectoryRecord['kind'];

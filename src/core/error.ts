@@ -66,6 +66,7 @@ export const ERRORS = {
   insufficient_quota: { status: 429, type: 'insufficient_quota', retryable: false, source: 'gateway' },
   budget_exceeded: { status: 429, type: 'insufficient_quota', retryable: false, source: 'gateway' },
   surge_protection: { status: 429, type: 'rate_limit_error', retryable: true, source: 'gateway' },
+  zone_saturated: { status: 429, type: 'rate_limit_error', retryable: true, source: 'gateway' },
   deployment_saturated: { status: 503, type: 'server_error', retryable: true, source: 'gateway' },
   circuit_breaker_open: gateway(503),
   no_candidate: gateway(503),

@@ -1,4 +1,5 @@
 import type { Admin } from './admin-settings.ts';
+import type { Audit } from './audit-settings.ts';
 import type { BreakerRules } from './breaker-policy.ts';
 import type { Classifier } from './classifier.ts';
 import type { CostTier } from './directory.ts';
@@ -7,8 +8,10 @@ import type { LimitUnit, LimitWindow } from './limit.ts';
 import type { Price } from './money.ts';
 import type { Probes } from './probes.ts';
 import type { RouteScore } from './score-policy.ts';
+import type { Stage } from './stage.ts';
 import type { SurgePolicy } from './surge.ts';
 import type { ReplayRule, Retry } from './retry.ts';
+import type { Zone, ZoneRules } from './zone.ts';
 
 /**
  * A checked configuration, frozen; one per generation, and one request sees one generation. Times are milliseconds,
@@ -19,6 +22,8 @@ export interface Snapshot {
   readonly generation: number;
   /** SHA-256 of the effective file content, hex. */
   readonly digest: string;
+  /** SHA-256 of the file's own text as written, hex: the same on every server that has it. */
+  readonly source?: string;
   readonly listen: Listen;
   readonly server: Server;
   readonly redis: Redis | null;
@@ -40,6 +45,8 @@ export interface Snapshot {
   readonly breakers: BreakerRules;
   /** What is done under high load; null = nothing. */
   readonly surge: SurgePolicy | null;
+  /** Who may use which backends; left out: everybody all of them. */
+  readonly zones?: ZoneRules;
   readonly filter: Filter;
   /** What `model` says in an answer. */
   readonly responses: { readonly model: 'requested' | 'served' | 'upstream' };
@@ -181,6 +188,8 @@ export interface Backend {
   /** Also the name of Envoy's cluster. */
   readonly name: string;
   readonly dialect: string;
+  /** What it is for; left out: `hot`. */
+  readonly zone?: Zone;
   readonly endpoints: readonly Endpoint[];
   /** Path of the endpoint URLs, without a trailing slash (`/v1` or empty). */
   readonly basePath: string;
@@ -214,8 +223,6 @@ export interface HealthCheck {
   readonly healthyAfter: number;
 }
 
-export type Stage = 'gray' | 'full' | 'retired';
-
 export interface Model {
   readonly name: string;
   readonly stage: Stage;
@@ -236,6 +243,10 @@ export interface Deployment {
   readonly backend: Backend;
   /** The model's name there. */
   readonly upstreamModel: string;
+  /** As configured; an operator may have decided otherwise. Left out: `full`. */
+  readonly stage?: Stage;
+  /** Of the subjects, percent, while it is gray. Left out: 0. */
+  readonly percent?: number;
   readonly weight: number;
   /** Name of a chat template, for dialects that render the prompt themselves. */
   readonly chatTemplate: string | null;
@@ -285,6 +296,10 @@ export interface Route {
   readonly match: string | null;
   readonly candidates: readonly RouteCandidate[];
   readonly fallback: readonly string[];
+  /** Whose requests are drawn alike, each time; left out: nobody's. */
+  readonly split?: 'session' | 'tenant';
+  /** The zone that its requests belong to; left out: by their type. */
+  readonly zone?: Zone;
   readonly onStoreError: OnStoreError;
   readonly timeoutMs: number | null;
   readonly protect: Protect;
@@ -394,26 +409,4 @@ export interface Telemetry {
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error';
   /** Distinct values that one label may take before it says `other`. */
   readonly labelValues: number;
-}
-
-/** The audit log. Files are absolute. */
-export interface Audit {
-  readonly dir: string;
-  /** What becomes of requests while records cannot be kept. */
-  readonly onError: 'block' | 'continue';
-  readonly segmentBytes: number;
-  readonly rotateMs: number;
-  readonly keepMs: number;
-  /** At least one of `dir` and `redis`. */
-  readonly checkpoint: {
-    readonly everyMs: number;
-    readonly records: number;
-    readonly dir: string | null;
-    readonly redis: boolean;
-  };
-  /** Ed25519 private key, PEM; made at the first start. */
-  readonly keyFile: string;
-  readonly prompts: 'none' | 'hash' | 'encrypt';
-  /** 32 bytes; null only where `prompts` is `none`. */
-  readonly promptKey: Uint8Array | null;
 }

@@ -34,7 +34,8 @@ export class LiveContext implements Arrived {
   readonly head: RequestHead;
   readonly endpoint: Endpoint;
   readonly dialect: ClientDialect;
-  readonly config: Snapshot;
+  config: Snapshot;
+  rollout: Arrived['rollout'] = null;
   readonly startedAt: number;
   deadline: number;
   readonly time: number;

@@ -61,6 +61,7 @@ export class Closing {
     const ending = this.#soundEnding(how);
     this.attempts.leave(how, ending.usage);
     for (const { id } of this.attempts.replayed()) metrics.replayed(id);
+    if (this.#ctx.rollout) this.#options.rollouts?.ended(this.#ctx.rollout, ending);
     const finishing = walkFinish(stations, this.#ctx, ending, (station, reason) => {
       metrics.anomaly('finish_failed');
       log.error('a station could not finish a request', {

@@ -5,6 +5,7 @@ import type { HeaderPair, LocalResponse, RequestHead } from '../core/http.ts';
 import type { LimitState } from '../core/limit.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { LiveFigures } from '../core/ports/live.ts';
+import type { RolloutView } from '../core/ports/rollout.ts';
 import type { TryWatch } from '../core/ports/try-watch.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import type { Snapshot } from '../core/snapshot.ts';
@@ -22,6 +23,8 @@ export interface FlowOptions {
   readonly client: ClientDialect;
   /** The configuration in force; a request keeps the one it began with. */
   readonly config: () => Snapshot;
+  /** Which configuration serves whom while one is rolled out. */
+  readonly rollouts?: RolloutView;
   /** Index of the first candidate that has room for this request. */
   readonly placementOf: (ctx: RequestContext) => number;
   readonly rateLimitHeaders: (limits: readonly LimitState[]) => readonly HeaderPair[];

@@ -98,8 +98,20 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
     live.add(ctx.id, this);
     metrics.streams('request', 1);
     this.#alarm.set(ctx.deadline - clock.now(), this.#onDeadline);
-    this.#headWalk = walkHead(this.#options.stations, ctx);
+    const walk = walkHead(this.#options.stations, ctx);
+    this.#headWalk = isPromise(walk) ? walk.then(this.#takeSide) : this.#takeSide(walk);
   }
+
+  /** It is known who asks: while a configuration is rolled out, that says which one serves. */
+  readonly #takeSide = (response: LocalResponse | null): LocalResponse | null => {
+    const ctx = this.#context();
+    if (response !== null || ctx.principal === undefined) return response;
+    const assigned = this.#options.rollouts?.assign(ctx.principal) ?? null;
+    if (assigned === null) return response;
+    ctx.rollout = assigned;
+    ctx.config = assigned.config;
+    return response;
+  };
 
   /** A bad credential is answered at once, without waiting for the body. */
   #early(): MaybePromise<RequestReply> {

@@ -7,7 +7,11 @@ import { GatewayError } from '../core/error.ts';
 import type { AnyStation } from './pipeline.ts';
 
 /** The context while it grows. One object a request, so that every station sees what the earlier ones added. */
-export type GrowingContext = Omit<Arrived, 'deadline'> & { deadline: number } & {
+export type GrowingContext = Omit<Arrived, 'deadline' | 'config' | 'rollout'> & {
+  deadline: number;
+  config: Arrived['config'];
+  rollout?: Arrived['rollout'];
+} & {
   -readonly [K in Exclude<keyof RequestContext, keyof Arrived>]?: RequestContext[K] | undefined;
 };
 

@@ -90,6 +90,11 @@ export class Board {
     return this.#live.get(incarnation)?.health(now) ?? Math.max(LEAST_HEALTH, this.findings.factor(incarnation, now));
   }
 
+  /** Requests that run there, of all workers. */
+  runningOf(incarnation: string): number {
+    return this.#live.get(incarnation)?.running ?? 0;
+  }
+
   has(incarnation: string): boolean {
     return this.#live.has(incarnation);
   }

@@ -1,4 +1,5 @@
 import type { DirectoryKind, DirectoryRecord } from '../core/directory.ts';
+import { GATEWAY_TENANT } from '../core/gateway-tenant.ts';
 
 /** What a store must know of a record to find it again. */
 export interface RecordIndex {
@@ -30,6 +31,9 @@ export function indexOf(kind: DirectoryKind, id: string, fields: object): Record
     case 'line':
     case 'budget':
       return { tenant: record.tenant, secret: null, previous: null };
+    case 'deployment':
+    case 'rollout':
+      return { tenant: GATEWAY_TENANT, secret: null, previous: null };
     default:
       return record satisfies never;
   }
@@ -46,6 +50,8 @@ function nameOf(record: DirectoryRecord): string {
       return `${record.tenant}/${record.name}`;
     case 'key':
     case 'budget':
+    case 'deployment':
+    case 'rollout':
       return record.id;
     default:
       return record satisfies never;

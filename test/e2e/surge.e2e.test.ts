@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, type TestContext, test } from 'node:test';
 import { waitUntil } from '../../src/app/wait-until.ts';
-import { placeOf } from '../../src/stations/route/surge-divert.ts';
+import { placeOf } from '../../src/lib/sticky/place-of.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
 import { chatClient, errorOf, question, type Reply, said, type Send } from './chat-client.ts';

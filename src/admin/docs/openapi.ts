@@ -30,7 +30,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
   408: 'The request came too slowly.',
   409: 'It exists already, is in a state that forbids this, or the Idempotency-Key was used for something else.',
   412: 'Somebody else has changed it in between: `etag` tells the version now.',
-  413: 'The body is larger than 64 KiB.',
+  413: 'The body is too large.',
   415: 'The content type is not application/json.',
   428: 'If-Match is missing.',
   429: 'Too many tries: `retry-after` says how long to wait.',

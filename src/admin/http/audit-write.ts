@@ -46,10 +46,12 @@ export function auditWrite({
     tenant: tenantOf(request, body) ?? caller.tenant,
     target: target(request, body),
     version: body['version'] ?? null,
-    change: change(request?.body),
+    change: request?.body === undefined ? null : change((route.audited ?? whole)(request.body)),
   };
   deps.audit.log.append({ kind: 'admin', time: deps.time(), facts });
 }
+
+const whole = (body: unknown): unknown => body;
 
 type Body = { readonly [key: string]: Json };
 
@@ -65,7 +67,6 @@ function target(request: AdminRequest<unknown, unknown, unknown> | null, body: B
 }
 
 function change(body: unknown): Json {
-  if (body === undefined) return null;
   const text = JSON.stringify(body);
   if (Buffer.byteLength(text) <= MAX_CHANGE) return JSON.parse(text) as Json;
   return { sha256: createHash('sha256').update(text).digest('hex'), bytes: Buffer.byteLength(text) };

@@ -57,6 +57,7 @@ export function createApp(options: AppOptions): FastifyInstance {
       method: route.method,
       url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: { route },
+      bodyLimit: route.maxBody ?? MAX_BODY,
       handler: async (request, reply) => {
         const caller = callers.get(request) ?? NOBODY;
         const answer = await within(perform(route, rawOf(request), caller, deps), timeoutMs);

@@ -5,7 +5,7 @@ import type { AdminErrorCode } from './admin-error.ts';
 
 /** Refusals of the HTTP library, by its codes; its own texts may quote the request and are not passed on. */
 const LIBRARY: Readonly<Record<string, readonly [AdminErrorCode, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ['request_too_large', 'The body is larger than 64 KiB.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['request_too_large', 'The body is too large.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'The content type must be application/json.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid_value', 'The body does not have the length that was announced.'],
   FST_ERR_BAD_URL: ['invalid_value', 'The path is not well-formed.'],

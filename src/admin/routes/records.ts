@@ -9,7 +9,11 @@ type Asked = AdminRequest<unknown, unknown, unknown>;
 /** A record without what the store sets itself. */
 export type Fresh<K extends DirectoryKind> = Omit<RecordOf<K>, 'kind' | 'version' | 'createdAt' | 'updatedAt'>;
 
-const tenantOf = (record: RecordOf<DirectoryKind>): string => (record.kind === 'tenant' ? record.name : record.tenant);
+/** Null: of no tenant. */
+function tenantOf(record: RecordOf<DirectoryKind>): string | null {
+  if (record.kind === 'deployment' || record.kind === 'rollout') return null;
+  return record.kind === 'tenant' ? record.name : record.tenant;
+}
 
 /** The id of a record, as the store names it. */
 export function idOf(record: RecordOf<DirectoryKind>): string {
@@ -20,6 +24,8 @@ export function idOf(record: RecordOf<DirectoryKind>): string {
       return `${record.tenant}/${record.name}`;
     case 'key':
     case 'budget':
+    case 'deployment':
+    case 'rollout':
       return record.id;
   }
 }
@@ -95,7 +101,8 @@ export async function requireLine(request: Asked, tenant: string, line: string |
   throw new AdminError('invalid_value', 'business_line is not a line of this tenant.', { param: 'business_line' });
 }
 
-function stale(version: number | null): AdminError {
+/** A 412: somebody else was quicker. */
+export function stale(version: number | null): AdminError {
   return new AdminError('precondition_failed', 'Somebody else has changed it in between: read it again.', {
     param: 'If-Match',
     headers: version === null ? {} : { etag: `"${version}"` },

@@ -11,4 +11,4 @@ export function newSecret(): { readonly secret: string; readonly sha256: string;
 }
 
 /** `key_<20 hex>`. */
-export const newId = (kind: 'key' | 'budget'): string => `${kind}_${randomBytes(10).toString('hex')}`;
+export const newId = (kind: 'key' | 'budget' | 'rollout'): string => `${kind}_${randomBytes(10).toString('hex')}`;

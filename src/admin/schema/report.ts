@@ -85,6 +85,9 @@ export const routingView = z
             backend: z.string(),
             upstream_model: z.string(),
             weight: z.number(),
+            zone: z.string().describe('`hot`, `batch` or `gray`.'),
+            stage: z.string().describe('`gray`, `full` or `retired`, as it is now.'),
+            percent: z.number().describe('Of the subjects, while it is gray.'),
             state: z
               .enum(['healthy', 'failing', 'unknown'])
               .describe('By its tries of the last 60 s: `failing` when half of them or more failed, `unknown` without any.'),

@@ -1,10 +1,11 @@
 import { Command } from 'commander';
 import { formatProblems } from '../../config/problem.ts';
+import { rolloutCommand } from './config-rollout.ts';
 
-/** `tokenlat config check|schema`. */
+/** `tokenlat config check|schema|rollout`. */
 export function configCommand(): Command {
   return new Command('config')
-    .description('look at the configuration')
+    .description('look at the configuration, and roll out another one')
     .addCommand(
       new Command('check')
         .description('say what is wrong with a configuration, by file, line and column')
@@ -21,6 +22,7 @@ export function configCommand(): Command {
           );
         }),
     )
+    .addCommand(rolloutCommand())
     .addCommand(
       new Command('schema').description('print the JSON Schema of tokenlat.yaml').action(async () => {
         const { renderJsonSchema } = await import('../../config/json-schema.ts');

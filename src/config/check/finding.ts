@@ -1,4 +1,5 @@
 import type { Backend } from '../../core/snapshot.ts';
+import type { StageDecision } from '../../core/stage.ts';
 import type { Path } from '../problem.ts';
 import type { FileReader } from '../references.ts';
 import type { ConfigDocument } from '../schema/document.ts';
@@ -18,6 +19,9 @@ export type CheckOptions = (dialect: string, options: Backend['options']) => str
 /** Names of the chat templates of a dialect; null for one that has none of its own. */
 export type ChatTemplates = (dialect: string) => readonly string[] | null;
 
+/** What was decided of a deployment (`<model>@<backend>`) so far; null = nothing. */
+export type Decided = (id: string) => StageDecision | null;
+
 /** What the rules look at, and where they put what they find. */
 export interface CheckContext {
   readonly document: ConfigDocument;
@@ -27,6 +31,7 @@ export interface CheckContext {
   readonly checkOptions: CheckOptions;
   readonly chatTemplates: ChatTemplates;
   readonly ownRedis: boolean;
+  readonly decided: Decided;
   readonly problem: (path: Path, message: string, offset?: number) => void;
   readonly warn: (path: Path, message: string) => void;
 }

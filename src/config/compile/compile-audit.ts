@@ -1,4 +1,4 @@
-import type { Audit } from '../../core/snapshot.ts';
+import type { Audit } from '../../core/audit-settings.ts';
 import { parsePromptKey } from '../prompt-key.ts';
 import type { FileReader } from '../references.ts';
 import type { ConfigDocument } from '../schema/document.ts';

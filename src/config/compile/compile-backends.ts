@@ -18,6 +18,7 @@ function compileBackend(entry: ConfigDocument['backends'][number]): Backend {
   return {
     name: entry.name,
     dialect: entry.dialect,
+    zone: entry.zone,
     endpoints: endpoints.map(({ host, port, weight }) => ({ host, port, weight })),
     basePath: endpoints[0]?.basePath ?? '',
     tls: endpoints[0]?.tls ?? false,

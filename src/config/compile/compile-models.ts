@@ -60,6 +60,8 @@ export function compileRoutes(document: ConfigDocument, classifiers: ReadonlyMap
     score: compileScore(route),
     classifier: route.classify === undefined ? null : (classifiers.get(route.classify) ?? null),
     scoreFor: compileScoreFor(route),
+    ...(route.split === 'request' ? {} : { split: route.split }),
+    ...(route.zone === undefined ? {} : { zone: route.zone }),
   }));
   if (routes.some((route) => route.match === null && route.models.includes('*'))) return routes;
   const { on_store_error: onStoreError } = document.ledger;
@@ -108,6 +110,8 @@ function compileDeployment(
     backend,
     upstreamModel: entry.model ?? model.name,
     weight: entry.weight,
+    stage: entry.stage,
+    percent: entry.percent,
     chatTemplate: entry.chat_template ?? null,
     price: compilePrice(entry.price),
     costTier: entry.cost_tier ?? relativeTier(compilePrice(entry.price), pricesOf(document), Date.now()),

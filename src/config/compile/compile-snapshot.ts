@@ -15,6 +15,7 @@ import { compileLedger } from './compile-ledger.ts';
 import { compileAliases, compileModels, compileRoutes } from './compile-models.ts';
 import { compileSurge } from './compile-surge.ts';
 import { compileTenant, compileTenants } from './compile-tenants.ts';
+import { compileZones } from './compile-zones.ts';
 
 const DEFAULT_MAX_REQUEST_MS = 900_000;
 
@@ -69,6 +70,7 @@ export function compileSnapshot(
     },
     breakers: compileBreakers(document),
     surge: compileSurge(document),
+    ...compileZones(document),
     filter: compileFilter(document, read.terms),
     responses: { model: document.responses.model },
     ledger: compileLedger(document, files),

@@ -23,6 +23,10 @@ const credential = z.strictObject({
 
 const backend = z.strictObject({
   name: name().describe("Also the name of Envoy's cluster."),
+  zone: z
+    .enum(['hot', 'batch', 'gray'])
+    .default('hot')
+    .describe('What it is for. hot: requests that somebody waits for; batch: work that may wait; gray: only what is led there on purpose. Default: hot.'),
   dialect: text().default('openai').describe('Wire protocol of the backend. Default: openai.').meta({ examples: ['openai', 'vllm-generate', 'anthropic'] }),
   endpoints: z
     .array(

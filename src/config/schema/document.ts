@@ -21,6 +21,7 @@ import {
 } from './running.ts';
 import { serverSection } from './server.ts';
 import { surgeSection } from './surge.ts';
+import { zonesSection } from './zones.ts';
 import { tenantDefaultsSection, tenantsSection } from './tenant.ts';
 
 /** tokenlat.yaml. */
@@ -43,6 +44,7 @@ export const documentSchema = z
     retry: retrySection.prefault({}),
     breakers: breakersSection.prefault({}),
     surge: surgeSection.optional(),
+    zones: zonesSection.optional(),
     filter: filterSection.prefault({}),
     responses: responsesSection.prefault({}),
     ledger: ledgerSection.prefault({}),

@@ -55,6 +55,16 @@ const deployment = z.strictObject({
     .max(1_000_000)
     .default(0)
     .describe('Share among the deployments. All 0: the first serves, the others stand in for it. Default: 0.'),
+  stage: z
+    .enum(['gray', 'full', 'retired'])
+    .default('full')
+    .describe('gray: nothing but its `percent` and what is led there; retired: nothing new. It goes forward only; an operator may decide it at run time, too. Default: full.'),
+  percent: z
+    .number()
+    .min(0)
+    .max(100)
+    .default(0)
+    .describe('Of the subjects (sessions, else who asks), while it is gray: always the same ones. Default: 0.'),
   chat_template: text().optional().describe('For dialects that render the prompt themselves.').meta({ examples: ['llama3', 'chatml'] }),
   price: deploymentPrice.prefault({}),
   profile: profile.prefault({}),

@@ -86,6 +86,14 @@ const route = z.strictObject({
     .describe('What counts for requests of a class, in place of `weights`. Default: `weights`.')
     .meta({ examples: [{ code: { cost: 0.1, quality: 0.9 } }] }),
   score: score.optional().describe('How the score is made. Only together with weights.'),
+  split: z
+    .enum(['request', 'session', 'tenant'])
+    .default('request')
+    .describe('What is drawn for when weights decide: each request, or each session (`x-session-id`, else who asks) or tenant, which then gets the same each time. Default: request.'),
+  zone: z
+    .enum(['hot', 'batch', 'gray'])
+    .optional()
+    .describe('The zone that its requests belong to; gray leads them to gray backends and deployments first. Default: by the type of the request.'),
   on_store_error: onStoreError(),
   protect: z
     .enum(['cheaper', 'deny', 'none'])

@@ -1,8 +1,14 @@
-import type { BudgetRecord, DirectoryRecord, LineRecord, TenantRecord } from '../../core/directory.ts';
+import type {
+  BudgetRecord,
+  DeploymentRecord,
+  DirectoryRecord,
+  LineRecord,
+  TenantRecord,
+} from '../../core/directory.ts';
 import type { DirectoryView } from '../../core/ports/directory-view.ts';
 
 /** The kinds of records that a view holds; keys are looked up one by one. */
-export type ViewedKind = 'tenant' | 'line' | 'budget';
+export type ViewedKind = 'tenant' | 'line' | 'budget' | 'deployment';
 export type ViewedRecord = Extract<DirectoryRecord, { readonly kind: ViewedKind }>;
 
 const NONE: readonly BudgetRecord[] = [];
@@ -13,6 +19,7 @@ export class DirectoryTables implements DirectoryView {
   readonly #tenants = new Map<string, TenantRecord>();
   readonly #lines = new Map<string, LineRecord>();
   readonly #budgets = new Map<string, BudgetRecord>();
+  readonly #deployments = new Map<string, DeploymentRecord>();
   readonly #byTenant = new Map<string, readonly BudgetRecord[]>();
 
   constructor(most: number) {
@@ -31,6 +38,10 @@ export class DirectoryTables implements DirectoryView {
     return this.#byTenant.get(tenant) ?? NONE;
   }
 
+  deployment(id: string): DeploymentRecord | null {
+    return this.#deployments.get(id) ?? null;
+  }
+
   /** Every budget, in order of tenant and id. */
   allBudgets(): readonly BudgetRecord[] {
     return [...this.#byTenant.keys()].toSorted().flatMap((tenant) => this.budgets(tenant));
@@ -43,6 +54,8 @@ export class DirectoryTables implements DirectoryView {
         return this.#put(this.#tenants, record.name, record);
       case 'line':
         return this.#put(this.#lines, `${record.tenant}/${record.name}`, record);
+      case 'deployment':
+        return this.#put(this.#deployments, record.id, record);
       case 'budget': {
         const before = this.#budgets.get(record.id);
         if (!this.#put(this.#budgets, record.id, record)) return false;
@@ -58,6 +71,7 @@ export class DirectoryTables implements DirectoryView {
   remove(kind: ViewedKind, id: string): void {
     if (kind === 'tenant') this.#tenants.delete(id);
     if (kind === 'line') this.#lines.delete(id);
+    if (kind === 'deployment') this.#deployments.delete(id);
     if (kind !== 'budget') return;
     const before = this.#budgets.get(id);
     this.#budgets.delete(id);

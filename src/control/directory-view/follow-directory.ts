@@ -1,4 +1,4 @@
-import type { BudgetRecord, DirectoryKind } from '../../core/directory.ts';
+import type { BudgetRecord, DeploymentRecord, DirectoryKind } from '../../core/directory.ts';
 import type { DirectoryStore } from '../../core/ports/directory-store.ts';
 import type { DirectoryView } from '../../core/ports/directory-view.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
@@ -19,6 +19,8 @@ export interface FollowDirectoryOptions {
 /** A directory kept fresh in the background. */
 export interface FollowedDirectory {
   readonly view: DirectoryView;
+  /** What was decided of a deployment; null = nothing. */
+  readonly deployment: (id: string) => DeploymentRecord | null;
   /** Every budget of every tenant; null until the directory was read for the first time. */
   readonly budgets: () => readonly BudgetRecord[] | null;
   /** True when the directory was read; false when it was not within `deadlineMs`. */
@@ -28,13 +30,13 @@ export interface FollowedDirectory {
   readonly close: () => void;
 }
 
-const KINDS: readonly ViewedKind[] = ['tenant', 'line', 'budget'];
+const KINDS: readonly ViewedKind[] = ['tenant', 'line', 'budget', 'deployment'];
 const PAGE = 500;
 /** With more single changes than this to catch up with, reading all is cheaper. */
 const MOST_PENDING = 200;
 
 function isViewed(kind: DirectoryKind): kind is ViewedKind {
-  return kind !== 'key';
+  return kind !== 'key' && kind !== 'rollout';
 }
 
 /**
@@ -49,6 +51,7 @@ export function followDirectory(options: FollowDirectoryOptions): FollowedDirect
       line: (tenant, name) => follower.tables.line(tenant, name),
       budgets: (tenant) => follower.tables.budgets(tenant),
     },
+    deployment: (id) => follower.tables.deployment(id),
     budgets: () => (follower.loaded ? follower.tables.allBudgets() : null),
     ready: (deadlineMs) => (follower.loaded ? Promise.resolve(true) : waitFor(follower.waiting, deadlineMs)),
     onChange: (listener) => follower.listeners.push(listener),
@@ -185,6 +188,7 @@ class Follower {
 function idOf(record: ViewedRecord): string {
   switch (record.kind) {
     case 'budget':
+    case 'deployment':
       return record.id;
     case 'line':
       return `${record.tenant}/${record.name}`;

@@ -1,11 +1,9 @@
+import { GATEWAY_TENANT } from '../../core/gateway-tenant.ts';
 import { newRequestId, operationOf } from '../../core/ids.ts';
 import { type LedgerEvent, ledgerTokens } from '../../core/ledger-event.ts';
 import { costOf } from '../../core/money.ts';
 import type { Deployment } from '../../core/snapshot.ts';
 import type { Usage } from '../../core/usage.ts';
-
-/** Whose ledger holds what the gateway spends on its own behalf. No token and no configuration can name it. */
-export const GATEWAY_TENANT = '~gateway';
 
 /** The cost event of one question of ours to a model. @param time - Unix milliseconds. */
 export function probeEvent(

@@ -9,8 +9,8 @@ export type WriteResult<K extends DirectoryKind> =
   | { readonly kind: 'stale'; readonly current: RecordOf<K> | null };
 
 /**
- * Keys, tenants, business lines and budgets, as operators manage them. Records are named by `id`: a key's or budget's id, a
- * tenant's name, `<tenant>/<line>`. Throws `StoreUnavailable`.
+ * Keys, tenants, business lines, budgets, stages of deployments and the roll-out, as operators manage them. Records are named
+ * by `id`: a key's, budget's or deployment's id, a tenant's name, `<tenant>/<line>`. Throws `StoreUnavailable`.
  */
 export interface DirectoryStore {
   get<K extends DirectoryKind>(kind: K, id: string): Promise<RecordOf<K> | null>;

@@ -4,21 +4,16 @@ import { GatewayError } from '../../core/error.ts';
 import { isOutReason } from '../../core/finding.ts';
 import { LEAST_LOADED, type ScorePolicy } from '../../core/score-policy.ts';
 import type { Affinity } from '../../routing/affinity.ts';
+import type { Board } from '../../routing/board.ts';
 import type { Choice, Plan, Question } from '../../routing/decide.ts';
 import type { Engine } from '../../routing/engine.ts';
 import type { Adjust, Scored } from '../../routing/score.ts';
 import type { Target } from '../../routing/target.ts';
 import { type ClassOf, qualityOf } from './classify.ts';
+import type { Barred, Group } from './group.ts';
 import type { RouteContext } from './match-inputs.ts';
-import { askOf, targetOf, workOf } from './targets.ts';
+import { askOf, incarnationOf, targetOf, workOf } from './targets.ts';
 import { warmthOf } from './warmth.ts';
-
-/** Candidates that stand in for one another; the next group serves when nobody of this one can. */
-export interface Group {
-  /** Null: in the order of `candidates`. */
-  readonly policy: ScorePolicy | null;
-  readonly candidates: readonly (Candidate & { readonly weight: number })[];
-}
 
 export interface Ordered {
   readonly candidates: Decision['candidates'];
@@ -55,6 +50,7 @@ export function orderGroups(
   {
     ctx,
     groups,
+    barred = [],
     adjust,
     classOf,
     isPreview,
@@ -62,6 +58,8 @@ export function orderGroups(
   }: {
     readonly ctx: RouteContext;
     readonly groups: readonly Group[];
+    /** Who may not serve it at all, for the record. */
+    readonly barred?: readonly Barred[];
     /** Corrects scores; null = nothing does. */
     readonly adjust: Adjust | null;
     /** Class of the request; null = it has none. */
@@ -69,7 +67,7 @@ export function orderGroups(
     readonly isPreview: boolean;
     readonly now: number;
   },
-  engine: Pick<Engine, 'decide' | 'breakers'>,
+  engine: Pick<Engine, 'decide' | 'breakers' | 'board'>,
 ): Ordered {
   const judge = (lastResort: Question['lastResort']): readonly Judgement[] =>
     groups.map((group) => judgeGroup({ ctx, group, adjust, classOf, isPreview, now, lastResort }, engine));
@@ -81,12 +79,15 @@ export function orderGroups(
   return {
     candidates: [first, ...rest],
     insteadOf: judgements[0]?.plan.insteadOf ?? null,
-    leftOut: judgements.flatMap(({ plan }) =>
-      plan.excluded
-        .filter(({ scored }) => !plan.order.some(({ target }) => target === scored.target))
-        .map(({ scored, why }) => ({ deployment: scored.target.id, why })),
-    ),
-    judged: () => judgedOf(judgements),
+    leftOut: [
+      ...barred.map(({ candidate, why }) => ({ deployment: candidate.deployment.id, why })),
+      ...judgements.flatMap(({ plan }) =>
+        plan.excluded
+          .filter(({ scored }) => !plan.order.some(({ target }) => target === scored.target))
+          .map(({ scored, why }) => ({ deployment: scored.target.id, why })),
+      ),
+    ],
+    judged: () => [...judgedOf(judgements), ...barred.map((one) => barredAs(one, engine.board, now))],
     affinity: judgements.find(({ plan }) => plan.order.length > 0)?.plan.affinity ?? null,
   };
 }
@@ -215,6 +216,27 @@ function judgedAs(scored: Scored, place: number | null, reason: Judged['reason']
     estimateMs: estimate.totalMs === null ? null : Math.round(estimate.totalMs),
     estimateCost: Math.round(cost),
     weight: target.weight,
+  };
+}
+
+/** Nothing was reckoned for it. */
+function barredAs({ candidate: { deployment, weight }, why }: Barred, board: Board, now: number): Judged {
+  const incarnation = incarnationOf(deployment);
+  const running = board.runningOf(incarnation);
+  return {
+    deployment: deployment.id,
+    place: null,
+    reason: why,
+    terms: null,
+    utility: null,
+    value: null,
+    health: round(board.healthOf(incarnation, now)),
+    running,
+    load: deployment.concurrency === null ? 0 : round(running / deployment.concurrency.limit),
+    warm: null,
+    estimateMs: null,
+    estimateCost: 0,
+    weight,
   };
 }
 

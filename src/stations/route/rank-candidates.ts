@@ -3,7 +3,7 @@ import { LEAST_LOADED, type ScorePolicy } from '../../core/score-policy.ts';
 import type { Deployment, Model, Route, RouteCandidate } from '../../core/snapshot.ts';
 import { deploymentsOf, namedModel } from './eligible.ts';
 import type { Asked, RoutingConfig, Supports } from './eligible.ts';
-import type { Group } from './order-groups.ts';
+import type { Group, Weighted } from './group.ts';
 import { weightedOrder } from './weighted-order.ts';
 
 export interface RankOptions {
@@ -18,12 +18,13 @@ export interface RankOptions {
   readonly diverted: string | null;
   readonly supports: Supports;
   readonly random: () => number;
+  /** Decides whether canaries serve, by their share. */
+  readonly canaryDraw?: () => number;
   /** 0..1: a sick deployment gets less of its share. */
   readonly healthOf: (deployment: Deployment) => number;
 }
 
 type Reason = Candidate['reason'];
-type Weighted = Group['candidates'][number];
 
 /** The deployments of a model in one group: by load where the model says so, else shared by weight, or as written. */
 function expand(model: Model | undefined, reason: Reason, options: RankOptions): Group {
@@ -64,7 +65,7 @@ function liveOf({ route, config }: RankOptions): readonly RouteCandidate[] {
  * serves; the other kind stays behind it, except canaries that were wished away.
  */
 function orderCandidates(options: RankOptions): readonly RouteCandidate[] {
-  const { canaryShare, random } = options;
+  const { canaryShare, random, canaryDraw = random } = options;
   const live = liveOf(options);
   if (canaryShare === null) {
     const weighted = live.filter(({ weight }) => weight > 0);
@@ -83,7 +84,7 @@ function orderCandidates(options: RankOptions): readonly RouteCandidate[] {
   const others = live.filter(({ canary }) => !canary);
   if (steady.length === 0) return canaryShare === 0 && others.length > 0 ? others : canaries;
   if (canaryShare === 0) return steady;
-  return random() < canaryShare ? [...canaries, ...steady] : [...steady, ...canaries];
+  return canaryDraw() < canaryShare ? [...canaries, ...steady] : [...steady, ...canaries];
 }
 
 function main(options: RankOptions): readonly Group[] {
@@ -100,7 +101,7 @@ function main(options: RankOptions): readonly Group[] {
 
 /** The dice say whether canaries serve, by their share; the score says who of them, and who of the others. */
 function byScore(policy: ScorePolicy, options: RankOptions): readonly Group[] {
-  const { canaryShare, random } = options;
+  const { canaryShare, random, canaryDraw = random } = options;
   const all = liveOf(options);
   const fit = all.filter(({ weight, canary }) => weight > 0 || (canary && canaryShare !== null));
   const live = canaryShare === 0 && fit.every(({ canary }) => canary) ? all : fit;
@@ -108,7 +109,7 @@ function byScore(policy: ScorePolicy, options: RankOptions): readonly Group[] {
   const steady = live.filter(({ canary }) => !canary);
   const sum = (some: readonly RouteCandidate[]): number => some.reduce((total, { weight }) => total + weight, 0);
   const share = canaryShare ?? sum(canaries) / Math.max(1, sum(live));
-  const kinds = share === 0 ? [steady] : random() < share ? [canaries, steady] : [steady, canaries];
+  const kinds = share === 0 ? [steady] : canaryDraw() < share ? [canaries, steady] : [steady, canaries];
   return kinds.map((kind) => together(policy, kind, options));
 }
 

@@ -1,6 +1,7 @@
 import type { Routed } from '../../core/context.ts';
 import type { Candidate, Decision } from '../../core/decision.ts';
 import { GatewayError } from '../../core/error.ts';
+import { CONFIGURED_STAGES, type StageView } from '../../core/ports/stage-view.ts';
 import { NO_PROTECTION, type ProtectionView } from '../../core/ports/budget-state.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { type DirectoryView, NO_DIRECTORY } from '../../core/ports/directory-view.ts';
@@ -14,12 +15,15 @@ import { readCanaryShare } from './canary-share.ts';
 import { namedModel } from './eligible.ts';
 import type { Asked, Supports } from './eligible.ts';
 import type { RouteContext, RuleContext } from './match-inputs.ts';
-import { type Group, type Ordered, orderGroups } from './order-groups.ts';
+import type { Group } from './group.ts';
+import { type Ordered, orderGroups } from './order-groups.ts';
 import { rankCandidates } from './rank-candidates.ts';
 import { ReplayRules } from './replay-rules.ts';
 import { RoutingTable } from './routing-table.ts';
 import type { RoutingTableOptions, Taken } from './routing-table.ts';
 import { ScoreRules } from './score-rules.ts';
+import { type Separated, separate } from './separate.ts';
+import { splitOf } from './split.ts';
 import { diversionWords, divertedTo } from './surge-divert.ts';
 import { incarnationOf, targetOf, workOf } from './targets.ts';
 import { warmthOf } from './warmth.ts';
@@ -38,6 +42,8 @@ export interface RouteOptions {
   readonly directory?: DirectoryView;
   /** Who is in cost protection. */
   readonly protection?: ProtectionView;
+  /** Where deployments stand. */
+  readonly stages?: StageView;
   /** What is known of who could serve. */
   readonly engine?: Engine;
 }
@@ -84,6 +90,7 @@ export function createRoute({
   cache = { entries: 10_000, ttlMs: 10_000, fromSize: REMEMBERED_SIZE },
   directory = NO_DIRECTORY,
   protection = NO_PROTECTION,
+  stages = CONFIGURED_STAGES,
   engine = createEngine({ random }),
 }: RouteOptions): RouteStation {
   const rulesOf = eachConfig((config) => new ScoreRules({ config, metrics, log }));
@@ -100,34 +107,24 @@ export function createRoute({
     const { classified, classOf, classMs } = classesOf(config).of(route, ctx, (fault) => faults.push(fault));
     const { share, note } = readCanaryShare(ctx);
     const diverted = divertedTo(ctx, route, asked);
-    const groups = rankCandidates({
-      config,
-      route,
-      asked,
-      class: classified?.class ?? null,
-      canaryShare: share,
-      diverted,
-      supports,
-      random,
-      healthOf: (deployment) => engine.board.healthOf(incarnationOf(deployment), now),
-    });
     const adjust = rulesOf(config).adjust(route.id, ctx, (fault) => faults.push(fault));
     const mayReplay = replayOf(config).allows(route, ctx, (fault) => faults.push(fault));
-    const affordable = withinTier(flat(groups), ctx.principal, directory);
-    const fit = new Set(fitting(ctx, affordable.candidates));
-    const ordered = orderGroups({ ctx, groups: keep(groups, fit), adjust, classOf, isPreview, now }, engine);
+    const asking = { ctx, route, asked, class: classified?.class ?? null, share, diverted, now };
+    const may = whoMay(asking, { supports, random, directory, stages, engine });
+    const ordered = orderGroups({ ctx, groups: may.groups, barred: may.barred, adjust, classOf, isPreview, now }, engine);
     const { candidates: usual, insteadOf, leftOut, judged, affinity } = ordered;
     const saving = underProtection({ ctx, route, usual, protection, now: clock.time() });
     const { candidates } = saving;
     const isDiverted = diverted !== null && candidates[0].deployment.model === diverted;
-    const fallbackReason = saving.fallbackReason ?? (isDiverted ? 'surge' : insteadOf);
+    const isSpilled = [...may.spilled].some(({ deployment }) => deployment === candidates[0].deployment);
+    const fallbackReason = saving.fallbackReason ?? (isDiverted ? 'surge' : isSpilled ? 'zone' : insteadOf);
     const words = wordsOf(
       `${candidates.length} candidates, first ${candidates[0].deployment.id} (${candidates[0].reason})`,
       taken.cached ? 'rules remembered' : null,
       ...faults.map((fault) => `rule failed: ${fault}`),
       classWords(classified),
       note,
-      affordable.note,
+      may.note,
       insteadOf === null ? null : `another one than usual: ${insteadOf}`,
       saving.note,
       diversionWords(diverted, isDiverted),
@@ -156,6 +153,47 @@ export function createRoute({
       return { decision, words };
     },
   };
+}
+
+interface Asking {
+  readonly ctx: RouteContext;
+  readonly route: Route;
+  readonly asked: Asked;
+  readonly class: string | null;
+  readonly share: number | null;
+  readonly diverted: string | null;
+  readonly now: number;
+}
+
+/** Everyone who may serve a request, whatever the load, in groups. Throws when nobody may. */
+function whoMay(
+  { ctx, route, asked, class: named, share, diverted, now }: Asking,
+  {
+    supports,
+    random,
+    directory,
+    stages,
+    engine,
+  }: Required<Pick<RouteOptions, 'supports' | 'random' | 'directory' | 'stages' | 'engine'>>,
+): Separated {
+  const split = splitOf({ ctx, route, share, random });
+  const groups = rankCandidates({
+    config: ctx.config,
+    route,
+    asked,
+    class: named,
+    canaryShare: share,
+    diverted,
+    supports,
+    random: split.random,
+    canaryDraw: split.canaryDraw,
+    healthOf: (deployment) => engine.board.healthOf(incarnationOf(deployment), now),
+  });
+  const affordable = withinTier(flat(groups), ctx.principal, directory);
+  const fit = new Set(fitting(ctx, affordable.candidates));
+  const wished = share === null ? null : split.canaryDraw() < share;
+  const apart = separate({ ctx, route, groups: keep(groups, fit), stages, wished, board: engine.board });
+  return { ...apart, note: wordsOf(affordable.note, apart.note) || null };
 }
 
 /** What belongs to one configuration, made at its first request; it goes when the configuration goes. */

@@ -6,7 +6,8 @@ import { candidate, config, context, model, route, silentLog } from './route-kit
 import { silentMetrics } from '../../telemetry/silent.ts';
 import type { Surged } from '../../core/surge.ts';
 import { createRoute } from './route.ts';
-import { divertedTo, placeOf } from './surge-divert.ts';
+import { placeOf } from '../../lib/sticky/place-of.ts';
+import { divertedTo } from './surge-divert.ts';
 
 const surged = (share: number): Surged => ({
   level: 2,

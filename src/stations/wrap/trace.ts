@@ -47,6 +47,7 @@ export function traceOf(ctx: Partial<RequestContext> & Arrived, ending: Ending):
     first_token_ms: ending.firstTokenMs,
     total_ms: Math.round(ending.totalMs * 1000) / 1000,
     config_generation: ctx.config.generation,
+    rollout: ctx.rollout ? { id: ctx.rollout.rollout, configuration: ctx.rollout.arm } : null,
   };
 }
 

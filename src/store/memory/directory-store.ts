@@ -15,6 +15,8 @@ export function createMemoryDirectoryStore({ clock }: { readonly clock: Clock })
     tenant: new Map(),
     line: new Map(),
     budget: new Map(),
+    deployment: new Map(),
+    rollout: new Map(),
   };
   const secrets = new Map<string, string>();
   const listeners = new Set<Listener>();

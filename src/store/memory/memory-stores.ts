@@ -9,6 +9,7 @@ import { createMemoryLeaderLease } from './leader.ts';
 import { createMemoryLiveStore } from './live-store.ts';
 import { createMemoryQuotaStore } from './quota-store.ts';
 import type { MemoryQuotaStoreOptions } from './quota-store.ts';
+import { createMemoryRolloutFigures } from './rollout-figures.ts';
 import { createMemorySinkPositions } from './sink-positions.ts';
 import { createMemoryTraceStore } from './trace-store.ts';
 
@@ -33,6 +34,7 @@ export function createMemoryStores({
     spend: createSpendReader({ source, clock, zone: ledger.zone }),
     budgets: createMemoryBudgetState({ clock }),
     live: createMemoryLiveStore({ clock }),
+    rolloutFigures: createMemoryRolloutFigures(),
     idempotency: createMemoryIdempotencyStore({ clock }),
     lease: createMemoryLeaderLease({ clock }),
     traces: createMemoryTraceStore({ clock }),

@@ -20,6 +20,7 @@ import { createRedisSinkPositions } from './sink-positions.ts';
 import { createRedisLedgerReader } from './ledger-reader.ts';
 import { createRedisLiveStore } from './live-store.ts';
 import { createRedisQuotaStore, LEDGER_TTL_MS } from './quota-store.ts';
+import { createRedisRolloutFigures } from './rollout-figures.ts';
 import { createScriptRunner, readScripts } from './script-runner.ts';
 import type { ScriptSources } from './script-runner.ts';
 import { createRedisSpendSource } from './spend-source.ts';
@@ -91,6 +92,7 @@ export function createRedisStores({
       connect: () => connectRedis({ redis, onError: (error) => log.debug('budget connection', { error }) }),
     }),
     live: createRedisLiveStore({ client, call, prefix: redis.keyPrefix }),
+    rolloutFigures: createRedisRolloutFigures({ client, call, prefix: redis.keyPrefix }),
     idempotency: createRedisIdempotencyStore({ client, keyPrefix: redis.keyPrefix, call }),
     lease: createRedisLeaderLease({ client, call, prefix: redis.keyPrefix }),
     traces: createRedisTraceStore({ client, run, keys, breaker, metrics }),

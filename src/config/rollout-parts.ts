@@ -1,0 +1,141 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { RolloutPart } from '../core/rollout.ts';
+import type { Backend, Deployment, Model, Snapshot } from '../core/snapshot.ts';
+
+/** What requests read of the configuration that they began with, and nobody else does. */
+const BY_PERCENT = [
+  'tenants',
+  'tenantDefaults',
+  'models',
+  'aliases',
+  'routes',
+  'zones',
+  'filter',
+  'responses',
+] as const;
+/** What is shared by all requests of a process, or what Envoy keeps. */
+const AT_PROMOTION = [
+  'auth',
+  'limits',
+  'timeouts',
+  'retry',
+  'breakers',
+  'surge',
+  'ledger',
+  'budgets',
+  'admin',
+  'telemetry',
+] as const;
+/** What a process reads once. */
+const AT_RESTART = ['listen', 'server', 'redis', 'audit'] as const;
+/** Of a backend that both have: what Envoy knows of it, and what is looked at and counted once for all. */
+const OF_A_CLUSTER = ['endpoints', 'tls', 'http2', 'health', 'probes'] as const;
+
+/** Two configurations as one part of the requests and another one see them. */
+export interface RolloutParts {
+  /** What differs, in order. */
+  readonly parts: readonly RolloutPart[];
+  /** The old one with all of the new one that can differ by request. */
+  readonly merged: Snapshot;
+}
+
+const nameOf = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** Says what differs and when it takes effect, and makes what a part of the requests are served by. */
+export function rolloutParts(old: Snapshot, next: Snapshot): RolloutParts {
+  const backends = mergeBackends(old, next);
+  const models = new Map([...next.models].map(([name, model]) => [name, mergeModel(old, model, backends)]));
+  const parts = [
+    ...differing(old, next, AT_RESTART, 'restart'),
+    ...backendParts(old, next),
+    ...limitParts(old, next),
+    ...differing(old, { ...next, models }, BY_PERCENT, 'percent'),
+    ...differing(old, next, AT_PROMOTION, 'promotion'),
+  ];
+  const { tenants, tenantDefaults, aliases, routes, zones, filter, responses, digest } = next;
+  const { zones: _zones, ...rest } = old;
+  const own = { tenants, tenantDefaults, aliases, routes, filter, responses, digest, backends, models };
+  return { parts, merged: Object.freeze({ ...rest, ...own, ...(zones === undefined ? {} : { zones }) }) };
+}
+
+function differing(
+  old: Snapshot,
+  next: Snapshot,
+  keys: readonly (keyof Snapshot)[],
+  how: RolloutPart['how'],
+): readonly RolloutPart[] {
+  return keys.filter((key) => !isSame(key, old, next)).map((key) => ({ part: nameOf(key), how }));
+}
+
+/** Models hold their backends: those are told of by themselves. */
+function isSame(key: keyof Snapshot, old: Snapshot, next: Snapshot): boolean {
+  if (key !== 'models') return isDeepStrictEqual(old[key], next[key]);
+  const plain = ({ models }: Snapshot): unknown =>
+    [...models.values()].map(({ deployments, ...model }) => ({
+      ...model,
+      deployments: deployments.map(({ backend, concurrency: _concurrency, ...each }) => ({
+        ...each,
+        backend: backend.name,
+      })),
+    }));
+  return isDeepStrictEqual(plain(old), plain(next));
+}
+
+/** What one has and the other lacks is there for both: requests under way may need it. */
+function mergeBackends(old: Snapshot, next: Snapshot): ReadonlyMap<string, Backend> {
+  const merged = new Map(old.backends);
+  for (const [name, backend] of next.backends) {
+    const before = old.backends.get(name);
+    if (before === undefined) merged.set(name, backend);
+    else {
+      const { probes: _probes, ...fresh } = backend;
+      const { endpoints, tls, http2, health, probes } = before;
+      merged.set(name, { ...fresh, endpoints, tls, http2, health, ...(probes === undefined ? {} : { probes }) });
+    }
+  }
+  return merged;
+}
+
+function mergeModel(old: Snapshot, model: Model, backends: ReadonlyMap<string, Backend>): Model {
+  const before = old.models.get(model.name)?.deployments ?? [];
+  const deployments = model.deployments.map((deployment): Deployment => {
+    const known = before.find(({ id }) => id === deployment.id);
+    const backend = backends.get(deployment.backend.name) ?? deployment.backend;
+    return { ...deployment, backend, concurrency: known === undefined ? deployment.concurrency : known.concurrency };
+  });
+  return { ...model, deployments };
+}
+
+function backendParts(old: Snapshot, next: Snapshot): readonly RolloutPart[] {
+  const parts: RolloutPart[] = [];
+  for (const [name, backend] of next.backends) {
+    const before = old.backends.get(name);
+    if (before === undefined) {
+      parts.push({ part: `backends.${name}: new`, how: 'percent' });
+      continue;
+    }
+    const changed = OF_A_CLUSTER.filter((key) => !isDeepStrictEqual(before[key], backend[key]));
+    if (changed.length > 0) parts.push({ part: `backends.${name}: ${changed.join(', ')}`, how: 'promotion' });
+    const { endpoints, tls, http2, health, probes: _probes, ...own } = before;
+    const { probes: _others, ...others } = { ...backend, endpoints, tls, http2, health };
+    if (!isDeepStrictEqual({ ...own, endpoints, tls, http2, health }, others))
+      parts.push({ part: `backends.${name}`, how: 'percent' });
+  }
+  for (const name of old.backends.keys())
+    if (!next.backends.has(name)) parts.push({ part: `backends.${name}: gone`, how: 'promotion' });
+  return parts;
+}
+
+/** Slots are shared by all requests: what they are is not known twice. */
+function limitParts(old: Snapshot, next: Snapshot): readonly RolloutPart[] {
+  const before = new Map(
+    [...old.models.values()].flatMap(({ deployments }) => deployments.map((one) => [one.id, one])),
+  );
+  return [...next.models.values()]
+    .flatMap(({ deployments }) => deployments)
+    .filter(({ id, concurrency }) => {
+      const known = before.get(id);
+      return known !== undefined && !isDeepStrictEqual(known.concurrency, concurrency);
+    })
+    .map(({ id }) => ({ part: `${id}: limits`, how: 'promotion' as const }));
+}

@@ -1,0 +1,18 @@
+import type { Candidate } from '../../core/decision.ts';
+import type { ScorePolicy } from '../../core/score-policy.ts';
+
+/** A candidate with its share among equals. */
+export type Weighted = Candidate & { readonly weight: number };
+
+/** Candidates that stand in for one another; the next group serves when nobody of this one can. */
+export interface Group {
+  /** Null: in the order of `candidates`. */
+  readonly policy: ScorePolicy | null;
+  readonly candidates: readonly Weighted[];
+}
+
+/** Who may not serve a request, whatever the load. */
+export interface Barred {
+  readonly candidate: Weighted;
+  readonly why: 'stage' | 'zone';
+}

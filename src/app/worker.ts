@@ -78,7 +78,8 @@ async function assemble(
   { loaded, index, runDir, replica, log }: WorkerOptions,
   { config, metrics, stores, audit }: Parts,
 ): Promise<Worker> {
-  const { server: settings } = loaded.snapshot;
+  const { server: settings, telemetry } = loaded.snapshot;
+  const { labelValues } = telemetry;
   const holder = `${hostname()}-${process.pid}-${randomUUID()}`;
   const figures = createLiveFigures({ clock: systemClock });
   const dialects = createDialects({ templates: null });
@@ -91,10 +92,7 @@ async function assemble(
     holder,
     log,
     metrics,
-    probeFigures: createProbeMetrics({
-      registry: metrics.registry,
-      labelValues: loaded.snapshot.telemetry.labelValues,
-    }),
+    probeFigures: createProbeMetrics({ registry: metrics.registry, labelValues }),
     dialects,
     clock: systemClock,
   });

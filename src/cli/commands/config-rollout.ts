@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { parseDuration } from '../../config/units.ts';
 import { type Answer, pathOf } from '../admin-client.ts';
 import { adminCommand, formatOf, openAdmin, wholeNumber, type AdminFlags } from '../admin-command.ts';
@@ -19,9 +19,8 @@ interface RolloutFlags extends AdminFlags {
   readonly dryRun?: boolean;
 }
 
-const COLUMNS = [
-  ...['id', 'status', 'reason', 'percent', 'started_at', 'ends_at', 'by', 'old', 'new', 'verdict', 'digest'],
-].map((name) => field(name));
+const FIELDS = ['id', 'status', 'reason', 'percent', 'started_at', 'ends_at', 'by', 'old', 'new', 'verdict', 'digest'];
+const COLUMNS = FIELDS.map((name) => field(name));
 const MEANS: Readonly<Record<string, string>> = {
   percent: 'tried on a part of the requests',
   promotion: 'in force when it serves all',

@@ -6,7 +6,8 @@ import { AdminError } from '../http/admin-error.ts';
 import { route } from '../route.ts';
 import type { AdminRequest, AdminRoute } from '../route.ts';
 import { deploymentId, deploymentPatch, deploymentView, showDeployment } from '../schema/deployment.ts';
-import { listOf } from '../schema/scalar.ts';
+import { listOf, pageQuery } from '../schema/scalar.ts';
+import { pageOf, readCursor } from './cursor.ts';
 import { stale } from './records.ts';
 
 const byId = z.strictObject({ id: deploymentId() });
@@ -30,14 +31,17 @@ const list = route({
   summary: 'Deployments and their stages, in order of id',
   rule: { kind: 'role', role: 'viewer', tenant: 'none' },
   params: null,
-  query: null,
+  query: z.strictObject(pageQuery()),
   body: null,
   reply: { status: 200, schema: listOf(deploymentView) },
-  run: async ({ deps }) => {
+  run: async ({ deps, query: { cursor, limit } }) => {
+    const after = readCursor(cursor);
+    const found = deps.deployments().filter(({ id }) => after === null || id > after);
+    const page = pageOf(found.slice(0, limit + 1), limit, ({ id }) => id);
     const data = await Promise.all(
-      deps.deployments().map(async (each) => showDeployment(each, await deps.directory.get('deployment', each.id))),
+      page.items.map(async (each) => showDeployment(each, await deps.directory.get('deployment', each.id))),
     );
-    return { body: { object: 'list', data, next_cursor: null } };
+    return { body: { object: 'list', data, next_cursor: page.next_cursor } };
   },
 });
 

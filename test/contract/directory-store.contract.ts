@@ -94,6 +94,30 @@ export function testDirectoryStore(name: string, open: () => Promise<Harness>): 
       assert.equal(writtenOf(await store.put('key', id, fields, 0)).version, 1);
     });
 
+    test('stages and the roll-out are records as others are', async () => {
+      const stage = { id: 'org/m:7b@b', upstreamModel: 'm', stage: 'gray', percent: 5, configured: 'gray' } as const;
+      const made = writtenOf(await store.put('deployment', stage.id, stage, 0));
+      assert.deepEqual(await other.get('deployment', stage.id), made);
+      assert.equal((await store.put('deployment', stage.id, stage, 0)).kind, 'stale');
+      const rollout = {
+        id: 'current',
+        rollout: 'rollout_1',
+        percent: 5,
+        startAt: 1,
+        endAt: 2,
+        base: 'b',
+        digest: 'd',
+        text: 'version: 1 # "ä"\n',
+        criteria: { errorIncrease: 0, p95Ratio: 1, minSamples: 10 },
+        by: 'ops',
+        status: 'running',
+        reason: null,
+      } as const;
+      const begun = writtenOf(await store.put('rollout', 'current', rollout, 0));
+      assert.deepEqual(await other.get('rollout', 'current'), begun);
+      assert.ok((await store.list('deployment', { after: null, count: 10 })).some(({ id }) => id === stage.id));
+    });
+
     test('kinds do not touch each other', async () => {
       const budget = {
         id: 'budget_00000000000000000001',

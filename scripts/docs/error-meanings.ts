@@ -34,6 +34,9 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   budget_exceeded: 'A limit on spending is reached, or the budget is used up and the route says `protect: deny`.',
   surge_protection:
     'High load: requests for more than `x-tokenlat-largest-n` choices are refused. Ask for fewer, or send `x-accept-adapted: n`.',
+  jobs_full: 'As many jobs as may wait do wait already, of all tenants or of this one.',
+  job_not_found: 'There is no job of that id, it is of another tenant, or its answer is kept no more.',
+  job_over: 'The job has ended: it cannot be cancelled.',
   zone_saturated: 'Batch work found no room: batch backends are full or not there, and hot ones are too busy for it.',
   deployment_saturated: 'Every candidate has all its slots taken and its queue is full, or the wait was too long.',
   circuit_breaker_open: 'Every candidate failed too often lately and is given a rest; `retry-after` says for how long.',

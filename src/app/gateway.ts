@@ -33,6 +33,7 @@ import type { Engine } from '../routing/engine.ts';
 import type { ExplainAsk, Explained } from '../admin/admin-deps.ts';
 import { createExplainRoute } from './explain-route.ts';
 import type { Dialects } from './dialects.ts';
+import type { OpenedJobs } from './open-jobs.ts';
 import type { OpenedAudit } from './open-audit.ts';
 import { watchTries } from './watch-tries.ts';
 
@@ -58,6 +59,7 @@ export interface GatewayOptions {
   readonly protection: ProtectionView;
   readonly stages: StageView;
   readonly rollouts?: RolloutView;
+  readonly jobs?: Pick<OpenedJobs, 'desk' | 'opens'>;
   /** Whether the store still holds what it held. */
   readonly state: Pick<WatchedStore, 'kept' | 'epoch'>;
 }
@@ -85,7 +87,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { keys, directory, protection, stages, figures, engine, surge, state } = options;
   const client = createOpenAiClient();
   const live = new LiveRequests();
-  const authenticate = createAuthenticate({ log, metrics, clock, keys, directory });
+  const authenticate = createAuthenticate({ log, metrics, clock, keys, directory, jobs: options.jobs?.opens });
   const schedule = createSchedule({
     store: stores.quota,
     workers,
@@ -129,7 +131,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     asError: createAsError({ log, metrics }),
     mayWatchBody,
     live,
-    ...(options.rollouts === undefined ? {} : { rollouts: options.rollouts }),
+    jobs: options.jobs?.desk,
+    rollouts: options.rollouts,
     worker,
     metrics,
     figures,

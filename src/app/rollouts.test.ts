@@ -127,8 +127,8 @@ test('what fails is rolled back by the figures of all workers, once, in the audi
   assert.ok(await waitUntil(() => one.rollouts.assign(who(1)) === null && two.rollouts.assign(who(1)) === null));
   assert.deepEqual(one.turns, ['rolled_back']);
   assert.deepEqual(
-    one.entries.map(({ kind, facts }) => `${kind} ${String(facts['action'])}`),
-    ['system rollout.rolled_back'],
+    one.entries.map(({ kind, facts }) => `${kind} ${JSON.stringify(facts['action'])}`),
+    ['system "rollout.rolled_back"'],
   );
   assert.equal((await stores.directory.get('rollout', 'current'))?.text, '');
 });

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../core/ports/telemetry.ts';
-import { createLiveFigures } from '../control/live/live-figures.ts';
+import { type CollectedFigures, createLiveFigures } from '../control/live/live-figures.ts';
 import { systemClock } from '../core/ports/clock.ts';
 import type { Stores } from '../store/stores.ts';
 import { createMetrics, type PromMetrics } from '../telemetry/metrics.ts';
 import { createProbeMetrics } from '../telemetry/probe-metrics.ts';
 import { openAdmin } from './open-admin.ts';
 import { bodyWatch } from './body-watch.ts';
-import { createDialects } from './dialects.ts';
+import { createDialects, type Dialects } from './dialects.ts';
 import { createGateway, type Gateway } from './gateway.ts';
 import { createLiveConfig, type LiveConfig } from './live-config.ts';
 import type { LoadedConfig } from './load.ts';
@@ -17,7 +17,8 @@ import { localRedis } from './local-redis.ts';
 import { followOperators } from './follow-operators.ts';
 import { auditExpiry } from './audit-expiry.ts';
 import { openAudit, type OpenedAudit } from './open-audit.ts';
-import { openRouting } from './open-routing.ts';
+import { openRouting, type Routing } from './open-routing.ts';
+import { openJobs } from './open-jobs.ts';
 import { openWire } from './open-wire.ts';
 import { openStores } from './open-stores.ts';
 import { steer, type Steered } from './steer.ts';
@@ -78,27 +79,15 @@ async function assemble(
   { loaded, index, runDir, replica, log }: WorkerOptions,
   { config, metrics, stores, audit }: Parts,
 ): Promise<Worker> {
-  const { server: settings, telemetry } = loaded.snapshot;
-  const { labelValues } = telemetry;
+  const { server: settings } = loaded.snapshot;
   const holder = `${hostname()}-${process.pid}-${randomUUID()}`;
   const figures = createLiveFigures({ clock: systemClock });
   const dialects = createDialects({ templates: null });
-  const routing = openRouting({
-    config: config.current,
-    figures,
-    stores,
-    replica,
-    worker: index,
-    holder,
-    log,
-    metrics,
-    probeFigures: createProbeMetrics({ registry: metrics.registry, labelValues }),
-    dialects,
-    clock: systemClock,
-  });
+  const routing = routingOf(loaded, { config, stores, metrics, figures, dialects, replica, index, holder, log });
   const state = watchStore({ config: loaded.snapshot, stores, audit, recording: index === 0, log, metrics });
   const operators = followOperators({ config: config.current, stores, holder, log, metrics });
   const steered = steer({ config, stores, operators, audit, worker: index, replica, holder, log, metrics });
+  const jobs = openJobs({ config: config.current, stores, operators, audit, worker: index, holder, log, metrics });
   const gateway = createGateway({
     config: config.current,
     stores,
@@ -107,6 +96,7 @@ async function assemble(
     protection: operators.protection,
     stages: operators.stages,
     rollouts: steered.rollouts,
+    jobs,
     state,
     dialects,
     worker: index,
@@ -132,6 +122,7 @@ async function assemble(
     index === 0
       ? await openAdmin({ config, steered, gateway, found: routing.found, stores, operators, audit, log })
       : null;
+  jobs.begin();
   routing.tell(() => gateway.live.size);
   const ledger = tendLedger({ config: config.current, stores, holder, log, metrics });
 
@@ -140,7 +131,7 @@ async function assemble(
     async drain(noticeMs) {
       steered.close();
       await admin?.close();
-      await server.drain(settings.drainMs, noticeMs);
+      await Promise.all([jobs.close(settings.drainMs), server.drain(settings.drainMs, noticeMs)]);
       gateway.live.endAll();
       await Promise.race([gateway.live.finished(), sleep(FLUSH_MS, undefined, { ref: false })]);
       await routing.close();
@@ -154,6 +145,24 @@ async function assemble(
       metrics.close();
     },
   };
+}
+
+interface RoutingParts extends Pick<Parts, 'config' | 'metrics' | 'stores'>, Omit<WorkerOptions, 'loaded' | 'runDir'> {
+  readonly figures: CollectedFigures;
+  readonly dialects: Dialects;
+  readonly holder: string;
+}
+
+function routingOf({ snapshot }: LoadedConfig, { config, metrics, index, ...parts }: RoutingParts): Routing {
+  const { labelValues } = snapshot.telemetry;
+  return openRouting({
+    ...parts,
+    config: config.current,
+    worker: index,
+    metrics,
+    probeFigures: createProbeMetrics({ registry: metrics.registry, labelValues }),
+    clock: systemClock,
+  });
 }
 
 interface Looked extends Parts {

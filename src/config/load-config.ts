@@ -9,6 +9,7 @@ import { checkAuth } from './check/check-auth.ts';
 import { checkBackends } from './check/check-backends.ts';
 import { checkBudgets } from './check/check-budgets.ts';
 import { checkClassifiers } from './check/check-classifiers.ts';
+import { checkJobs } from './check/check-jobs.ts';
 import { checkLedger } from './check/check-ledger.ts';
 import { checkModels } from './check/check-models.ts';
 import { checkServer } from './check/check-server.ts';
@@ -123,6 +124,7 @@ function check(
     checkModels,
     checkStages,
     checkZones,
+    checkJobs,
     checkSurge,
     checkBudgets,
     checkLedger,

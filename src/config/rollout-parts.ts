@@ -24,6 +24,7 @@ const AT_PROMOTION = [
   'ledger',
   'budgets',
   'admin',
+  'jobs',
   'telemetry',
 ] as const;
 /** What a process reads once. */

@@ -1,4 +1,5 @@
 import type { LimitRule } from './directory.ts';
+import type { OperationId } from './ids.ts';
 import type { LimitLine } from './limit.ts';
 
 /** Who asks, as a verified credential says. */
@@ -20,6 +21,8 @@ export interface Principal {
   readonly keyId: string | null;
   /** What an operator wrote on that key. */
   readonly tags: Readonly<Record<string, string>>;
+  /** The job that runs in its name. */
+  readonly job?: { readonly id: string; readonly operation: OperationId };
   /** All claims, for expressions. Own keys only, frozen. */
   readonly claims: Readonly<Record<string, unknown>>;
 }

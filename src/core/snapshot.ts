@@ -4,6 +4,7 @@ import type { BreakerRules } from './breaker-policy.ts';
 import type { Classifier } from './classifier.ts';
 import type { CostTier } from './directory.ts';
 import type { HeaderPair } from './http.ts';
+import type { Jobs } from './job.ts';
 import type { LimitUnit, LimitWindow } from './limit.ts';
 import type { Price } from './money.ts';
 import type { Probes } from './probes.ts';
@@ -47,6 +48,8 @@ export interface Snapshot {
   readonly surge: SurgePolicy | null;
   /** Who may use which backends; left out: everybody all of them. */
   readonly zones?: ZoneRules;
+  /** Requests that nobody waits for; left out: there are none. */
+  readonly jobs?: Jobs;
   readonly filter: Filter;
   /** What `model` says in an answer. */
   readonly responses: { readonly model: 'requested' | 'served' | 'upstream' };

@@ -29,7 +29,7 @@ export interface ArrivalOptions {
  */
 export class LiveContext implements Arrived {
   readonly id: RequestId;
-  readonly operation: OperationId;
+  operation: OperationId;
   readonly shownId: string;
   readonly head: RequestHead;
   readonly endpoint: Endpoint;

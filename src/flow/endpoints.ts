@@ -7,6 +7,7 @@ export type Target =
   | { readonly kind: 'model'; readonly endpoint: Endpoint }
   | { readonly kind: 'list-models' }
   | { readonly kind: 'show-model'; readonly model: string }
+  | { readonly kind: 'job'; readonly id: string; readonly action: 'show' | 'cancel' }
   | { readonly kind: 'disabled'; readonly path: string };
 
 const MODEL_PATHS: Readonly<Record<string, Endpoint>> = {
@@ -32,6 +33,11 @@ export function targetOf(head: RequestHead): Target {
     requireMethod(head, 'GET');
     return { kind: 'show-model', model: decoded(path.slice('/v1/models/'.length)) };
   }
+  if (path.startsWith('/v1/jobs/')) {
+    const action = head.method === 'DELETE' ? 'cancel' : 'show';
+    if (action === 'show') requireMethod(head, 'GET', 'GET, DELETE');
+    return { kind: 'job', id: decoded(path.slice('/v1/jobs/'.length)), action };
+  }
   if (path.startsWith('/v1/fine_tun') || path.startsWith('/v1/fine-tun')) return { kind: 'disabled', path };
   throw new GatewayError(
     'unknown_endpoint',
@@ -39,16 +45,25 @@ export function targetOf(head: RequestHead): Target {
   );
 }
 
-function requireMethod(head: RequestHead, method: string): void {
+/** Would its client rather come again for the answer (RFC 7240)? */
+export function wantsJob(head: RequestHead): boolean {
+  return head.headers
+    .all('prefer')
+    .join(',')
+    .split(',')
+    .some((each) => (each.split(';', 1)[0] ?? '').trim().toLowerCase() === 'respond-async');
+}
+
+function requireMethod(head: RequestHead, method: string, all = method): void {
   if (head.method === method) return;
-  throw new GatewayError('method_not_allowed', `Only ${method} is allowed here.`, { headers: [['allow', method]] });
+  throw new GatewayError('method_not_allowed', `Only ${all} is allowed here.`, { headers: [['allow', all]] });
 }
 
 function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch (cause) {
-    throw new GatewayError('invalid_path', 'The model name in the path is not valid percent-encoding.', { cause });
+    throw new GatewayError('invalid_path', 'The name in the path is not valid percent-encoding.', { cause });
   }
 }
 

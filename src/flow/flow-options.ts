@@ -5,6 +5,7 @@ import type { HeaderPair, LocalResponse, RequestHead } from '../core/http.ts';
 import type { LimitState } from '../core/limit.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { LiveFigures } from '../core/ports/live.ts';
+import type { JobDesk } from '../core/ports/job-desk.ts';
 import type { RolloutView } from '../core/ports/rollout.ts';
 import type { TryWatch } from '../core/ports/try-watch.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
@@ -24,12 +25,14 @@ export interface FlowOptions {
   /** The configuration in force; a request keeps the one it began with. */
   readonly config: () => Snapshot;
   /** Which configuration serves whom while one is rolled out. */
-  readonly rollouts?: RolloutView;
+  readonly rollouts?: RolloutView | undefined;
+  /** Where requests are left that nobody waits for. */
+  readonly jobs?: JobDesk | undefined;
   /** Index of the first candidate that has room for this request. */
   readonly placementOf: (ctx: RequestContext) => number;
   readonly rateLimitHeaders: (limits: readonly LimitState[]) => readonly HeaderPair[];
   /** Answers of our own: the list of models, one model, a disabled endpoint. Throws `GatewayError`. */
-  readonly services: (ctx: GrowingContext, target: Exclude<Target, { kind: 'model' }>) => LocalResponse;
+  readonly services: (ctx: GrowingContext, target: Exclude<Target, { kind: 'model' | 'job' }>) => LocalResponse;
   /** An error as a whole answer. */
   readonly refusal: (
     subject: GrowingContext | { readonly head: RequestHead | null; readonly config: Snapshot },

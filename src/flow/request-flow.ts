@@ -12,7 +12,7 @@ import { BodyBuffer } from './body-buffer.ts';
 import { Closing } from './closing.ts';
 import type { ClosingHow } from './closing-how.ts';
 import { Delivery } from './delivery.ts';
-import { refuseCoding, type Target, targetOf } from './endpoints.ts';
+import { refuseCoding, type Target, targetOf, wantsJob } from './endpoints.ts';
 import type { FlowOptions } from './flow-options.ts';
 import type { LiveRequest } from './live-requests.ts';
 import { planMutation, planOf, type Plan, watchOf } from './plan.ts';
@@ -106,6 +106,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
   readonly #takeSide = (response: LocalResponse | null): LocalResponse | null => {
     const ctx = this.#context();
     if (response !== null || ctx.principal === undefined) return response;
+    if (ctx.principal.job !== undefined) ctx.operation = ctx.principal.job.operation;
     const assigned = this.#options.rollouts?.assign(ctx.principal) ?? null;
     if (assigned === null) return response;
     ctx.rollout = assigned;
@@ -132,12 +133,25 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
     const ctx = this.#context();
     const target = this.#target;
     if (this.#over) return HOLD;
+    if (target?.kind === 'job') return this.#job(target);
     if (target !== null && target.kind !== 'model') return this.#respond(this.#options.services(ctx, target));
     const began = performance.now();
     ctx.request = this.#options.client.parse(ctx.head, this.#body.whole(), this.#config.limits);
     ctx.trail.note('adapt', microsSince(began), 'parsed', `${ctx.request.promptTokens} prompt tokens estimated`);
+    const { jobs } = this.#options;
+    if (jobs?.isOpen() === true && ctx.principal?.job === undefined && wantsJob(ctx.head))
+      return jobs.take(ctx as RequestContext).then((response) => this.#respond(response));
     const walked = walkRequest(this.#options.stations, ctx, this.#keepRouteTime);
     return isPromise(walked) ? walked.then((response) => this.#decided(response)) : this.#decided(walked);
+  }
+
+  #job({ id, action }: Extract<Target, { readonly kind: 'job' }>): MaybePromise<RequestReply> {
+    const { principal } = this.#context();
+    const { jobs } = this.#options;
+    if (principal === undefined) throw new GatewayError('missing_credentials', 'You did not provide an API key.');
+    if (jobs === undefined) throw new GatewayError('unknown_endpoint', 'There are no jobs here.');
+    const answer = action === 'show' ? jobs.show(principal, id) : jobs.cancel(principal, id);
+    return answer.then((response) => this.#respond(response));
   }
 
   #decided(response: LocalResponse | null): RequestReply {

@@ -15,7 +15,7 @@ export interface ServicesOptions {
 
 /** Endpoints that we answer ourselves, for a caller that is known. */
 export function createServices({ allowed, log }: ServicesOptions) {
-  return (ctx: GrowingContext, target: Exclude<Target, { kind: 'model' }>): LocalResponse => {
+  return (ctx: GrowingContext, target: Exclude<Target, { kind: 'model' | 'job' }>): LocalResponse => {
     const { principal, config } = ctx;
     if (principal === undefined) throw new GatewayError('missing_credentials', 'You did not provide an API key.');
     const callable = (name: string): boolean => allowed(principal, name, config);

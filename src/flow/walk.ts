@@ -7,7 +7,8 @@ import { GatewayError } from '../core/error.ts';
 import type { AnyStation } from './pipeline.ts';
 
 /** The context while it grows. One object a request, so that every station sees what the earlier ones added. */
-export type GrowingContext = Omit<Arrived, 'deadline' | 'config' | 'rollout'> & {
+export type GrowingContext = Omit<Arrived, 'deadline' | 'config' | 'rollout' | 'operation'> & {
+  operation: Arrived['operation'];
   deadline: number;
   config: Arrived['config'];
   rollout?: Arrived['rollout'];

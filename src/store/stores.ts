@@ -2,6 +2,7 @@ import type { BudgetStateStore } from '../core/ports/budget-state.ts';
 import type { DirectoryStore } from '../core/ports/directory-store.ts';
 import type { EpochStore } from '../core/ports/epoch-store.ts';
 import type { IdempotencyStore } from '../core/ports/idempotency-store.ts';
+import type { JobStore } from '../core/ports/job-store.ts';
 import type { RolloutFigureStore } from '../core/ports/rollout.ts';
 import type { LeaderLease } from '../core/ports/leader.ts';
 import type { LiveStore } from '../core/ports/live.ts';
@@ -39,6 +40,8 @@ export interface Stores {
   readonly live: LiveStore;
   /** How a configuration fares that is rolled out. */
   readonly rolloutFigures: RolloutFigureStore;
+  /** Requests that nobody waits for. */
+  readonly jobs: JobStore;
   /** Answers of writes, for their repetitions. */
   readonly idempotency: IdempotencyStore;
   /** Which of all replicas leads. */

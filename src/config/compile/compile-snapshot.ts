@@ -11,6 +11,7 @@ import { compileAuth } from './compile-auth.ts';
 import { compileBackends } from './compile-backends.ts';
 import { compileBreakers } from './compile-breakers.ts';
 import { compileBudgets } from './compile-budgets.ts';
+import { compileJobs } from './compile-jobs.ts';
 import { compileLedger } from './compile-ledger.ts';
 import { compileAliases, compileModels, compileRoutes } from './compile-models.ts';
 import { compileSurge } from './compile-surge.ts';
@@ -71,6 +72,7 @@ export function compileSnapshot(
     breakers: compileBreakers(document),
     surge: compileSurge(document),
     ...compileZones(document),
+    ...compileJobs(document),
     filter: compileFilter(document, read.terms),
     responses: { model: document.responses.model },
     ledger: compileLedger(document, files),

@@ -6,6 +6,7 @@ import { backendsSection } from './backend.ts';
 import { breakersSection } from './breaker.ts';
 import { budgetsSection } from './budget.ts';
 import { classifiersSection } from './classifier.ts';
+import { jobsSection } from './jobs.ts';
 import { ledgerSection } from './ledger.ts';
 import { listenSection } from './listen.ts';
 import { aliasesSection, modelsSection } from './model.ts';
@@ -45,6 +46,7 @@ export const documentSchema = z
     breakers: breakersSection.prefault({}),
     surge: surgeSection.optional(),
     zones: zonesSection.optional(),
+    jobs: jobsSection.optional(),
     filter: filterSection.prefault({}),
     responses: responsesSection.prefault({}),
     ledger: ledgerSection.prefault({}),

@@ -29,6 +29,8 @@ export interface AuthenticateOptions {
   readonly keys?: KeyLookup;
   /** Tenants that operators made at run time. */
   readonly directory?: DirectoryView;
+  /** Whose job it is that shows this `authorization`; null where it is of no job. */
+  readonly jobs?: ((authorization: string) => Promise<Principal | null> | null) | undefined;
 }
 
 /** The station, and what else of a process asks who somebody is. */
@@ -45,7 +47,7 @@ export interface Authenticate extends Station<Arrived & Received, Authenticated>
  * outlive them all.
  */
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { log, metrics, clock, fetch = globalThis.fetch, keys, directory = NO_DIRECTORY } = options;
+  const { log, metrics, clock, fetch = globalThis.fetch, keys, directory = NO_DIRECTORY, jobs } = options;
   const sources = new KeySources({ clock, log, metrics, fetch });
   // By object: requests of the generation before go on with theirs, and it goes when they are gone.
   const verifiers = new WeakMap<AuthConfig, CredentialVerifier>();
@@ -92,7 +94,8 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   return {
     name: 'authenticate',
     head: (ctx) => {
-      const principal = identify(ctx.head.headers, ctx.config);
+      const job = jobs?.(ctx.head.headers.get('authorization') ?? '') ?? null;
+      const principal = job === null ? identify(ctx.head.headers, ctx.config) : job.then(ofJob);
       return isPromise(principal) ? principal.then(verified) : verified(principal);
     },
     run: (ctx: Arrived & Received & Partial<Authenticated>) => {
@@ -102,6 +105,12 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     prefetch: (config) => verifierOf(config).prefetch(),
     identify,
   };
+}
+
+/** A job that runs no more opens nothing. */
+function ofJob(principal: Principal | null): Principal {
+  if (principal === null) throw invalidCredentials();
+  return principal;
 }
 
 function verified(principal: Principal): Step<Authenticated> {

@@ -87,6 +87,8 @@ function only(groups: readonly Group[], set: ReadonlySet<Weighted>, reason?: 'ca
 /** The zone of a request, by its route, else by its type. A route that leads to gray ones is as hot as its requests are. */
 export function zoneOfRequest(ctx: RouteContext, route: Pick<Route, 'zone'>, zones: Snapshot['zones']): Zone {
   if (route.zone === 'hot' || route.zone === 'batch') return route.zone;
+  // Nobody waits for a job.
+  if (ctx.principal.job !== undefined) return 'batch';
   return zones?.batchTypes.has(requestTypeOf(ctx)) === true ? 'batch' : 'hot';
 }
 

@@ -107,6 +107,8 @@ async function settle(
   // An event of a request that nobody served and nobody booked tells nothing that the log does not.
   const tells = ending.events.some((event) => event.attempt > 0) || verdict?.kind === 'held';
   if (principal === undefined || (!mayHold && !tells)) return;
+  // Whoever ran the job is gone: another one begins it anew under the same operation, and that one's use counts.
+  if (principal.job !== undefined && ending.kind === 'cut' && ending.by === 'client') return;
   await recorded?.(ctx.config);
   const outcome = await store.settle({ operation, tenant: principal.tenant, actual, events: ending.events });
   if (outcome === 'late') metrics.anomaly('late_settlement');

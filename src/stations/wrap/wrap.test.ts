@@ -141,6 +141,7 @@ test("a request's story is told with its stations, its tries, its usage and its 
     first_token_ms: 1.5,
     total_ms: 9.877,
     config_generation: 4,
+    rollout: null,
   });
 });
 

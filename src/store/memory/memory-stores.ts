@@ -5,6 +5,7 @@ import { createMemoryBudgetState } from './budget-state.ts';
 import { createMemoryDirectoryStore } from './directory-store.ts';
 import { createMemoryEpochStore } from './epoch-store.ts';
 import { createMemoryIdempotencyStore } from './idempotency-store.ts';
+import { MemoryJobStore } from './job-store.ts';
 import { createMemoryLeaderLease } from './leader.ts';
 import { createMemoryLiveStore } from './live-store.ts';
 import { createMemoryQuotaStore } from './quota-store.ts';
@@ -35,6 +36,7 @@ export function createMemoryStores({
     budgets: createMemoryBudgetState({ clock }),
     live: createMemoryLiveStore({ clock }),
     rolloutFigures: createMemoryRolloutFigures(),
+    jobs: new MemoryJobStore({ clock }),
     idempotency: createMemoryIdempotencyStore({ clock }),
     lease: createMemoryLeaderLease({ clock }),
     traces: createMemoryTraceStore({ clock }),

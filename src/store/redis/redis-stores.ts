@@ -14,6 +14,7 @@ import { createRedisDirectoryStore } from './directory-store.ts';
 import { readDurability } from './durability.ts';
 import { createRedisEpochStore } from './epoch-store.ts';
 import { createRedisIdempotencyStore } from './idempotency-store.ts';
+import { createRedisJobStore } from './job-store.ts';
 import { createKeys } from './keys.ts';
 import { createRedisLeaderLease } from './leader.ts';
 import { createRedisSinkPositions } from './sink-positions.ts';
@@ -93,6 +94,7 @@ export function createRedisStores({
     }),
     live: createRedisLiveStore({ client, call, prefix: redis.keyPrefix }),
     rolloutFigures: createRedisRolloutFigures({ client, call, prefix: redis.keyPrefix }),
+    jobs: createRedisJobStore({ client, call, prefix: redis.keyPrefix }),
     idempotency: createRedisIdempotencyStore({ client, keyPrefix: redis.keyPrefix, call }),
     lease: createRedisLeaderLease({ client, call, prefix: redis.keyPrefix }),
     traces: createRedisTraceStore({ client, run, keys, breaker, metrics }),

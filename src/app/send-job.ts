@@ -1,0 +1,41 @@
+import http from 'node:http';
+import https from 'node:https';
+import type { KeptAnswer, KeptRequest } from '../services/jobs/job-content.ts';
+
+/** Sends a job's request to the gateway and reads the whole answer, however long it takes. Rejects when none came. */
+export function sendJob(gateway: string, kept: KeptRequest, token: string, signal: AbortSignal): Promise<KeptAnswer> {
+  const { request } = gateway.startsWith('https:') ? https : http;
+  const body = Buffer.from(kept.body, 'base64');
+  const headers = {
+    ...Object.fromEntries(kept.headers),
+    authorization: `Bearer ${token}`,
+    'content-length': String(body.length),
+  };
+  return new Promise((resolve, reject) => {
+    const asked = request(`${gateway}${kept.path}`, { method: 'POST', headers, signal, agent: false });
+    asked.on('error', reject);
+    asked.on('response', (response) => {
+      const pieces: Buffer[] = [];
+      response.on('data', (piece: Buffer) => pieces.push(piece));
+      response.on('error', reject);
+      response.on('end', () => {
+        if (!response.complete) {
+          reject(new Error('the answer broke off'));
+          return;
+        }
+        const text = Buffer.concat(pieces).toString('utf8');
+        resolve({ status: response.statusCode ?? 0, headers: keptOf(response.headers), body: text });
+      });
+    });
+    asked.end(body);
+  });
+}
+
+/** Of an answer's headers, those that say what it is and who gave it. */
+function keptOf(headers: http.IncomingHttpHeaders): Readonly<Record<string, string>> {
+  const kept = Object.entries(headers).filter(
+    ([name]) =>
+      name === 'content-type' || name === 'retry-after' || (name.startsWith('x-') && !name.startsWith('x-envoy-')),
+  );
+  return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OperationId } from '../../core/ids.ts';
+import type { Jobs } from '../../core/job.ts';
+import type { Principal } from '../../core/principal.ts';
+import { MemoryJobStore } from '../../store/memory/job-store.ts';
+import { type KeptAnswer, readRequest, writeRequest } from './job-content.ts';
+import { runJobs, type RunJobsOptions } from './run-jobs.ts';
+import { createJobSeal } from './seal-job.ts';
+
+const seal = createJobSeal(new Uint8Array(32).fill(7));
+const rules: Jobs = {
+  key: new Uint8Array(32),
+  bounds: { count: 100, perTenant: 100, bytes: 1e6 },
+  maxAgeMs: 60_000,
+  keepMs: 60_000,
+  once: false,
+  concurrency: 2,
+  attempts: 2,
+  gateway: 'http://gateway',
+};
+const ID = `job_${'0'.repeat(32)}`;
+const who = { tenant: 'acme', subject: 'ann', scopes: new Set(['a']), claims: { x: 1 } } as unknown as Principal;
+const OK: KeptAnswer = { status: 200, headers: {}, body: '{}' };
+
+async function world(t: { after: (end: () => unknown) => void }, send: RunJobsOptions['send'], forMs = 60_000) {
+  const store = new MemoryJobStore({ clock: { time: () => Date.now() } });
+  const outcomes: string[] = [];
+  const released: string[] = [];
+  const request = seal.seal(ID, writeRequest({ path: '/v1/chat/completions', headers: [], body: 'e30=', who }));
+  const operation = 'op-1' as OperationId;
+  await store.add(
+    { id: ID, tenant: 'acme', operation, createdAt: Date.now(), expiresAt: Date.now() + forMs, request },
+    rules.bounds,
+  );
+  const run = runJobs({
+    settings: () => rules,
+    store,
+    seal: () => seal,
+    send,
+    release: async (_tenant, released_) => void released.push(released_),
+    newOperation: () => 'op-2' as OperationId,
+    holder: 'h',
+    count: (outcome) => void outcomes.push(outcome),
+    log: { debug: () => {}, warn: () => {} },
+    everyMs: 5,
+    leaseMs: 60,
+  });
+  t.after(() => run.close(0));
+  const until = async (state: string): Promise<void> => {
+    for (let n = 0; n < 600 && (await store.get(ID))?.state !== state; n += 1) await sleep(5);
+    assert.equal((await store.get(ID))?.state, state);
+  };
+  return { store, outcomes, released, run, until };
+}
+
+test('a job is sent with its token, and its answer is kept under the key', async (t) => {
+  const { store, until } = await world(t, async (gateway, request, token) => {
+    assert.deepEqual([gateway, request.path, seal.idOf(token)], ['http://gateway', '/v1/chat/completions', ID]);
+    return OK;
+  });
+  await until('completed');
+  const answer = (await store.get(ID))?.answer ?? '';
+  assert.deepEqual(JSON.parse(seal.open(ID, answer)), OK);
+});
+
+test('what finds no room waits, and takes another operation', async (t) => {
+  const { store, outcomes } = await world(t, async () => ({ ...OK, status: 429, headers: { 'retry-after': '60' } }));
+  for (let n = 0; n < 400 && outcomes.length === 0; n += 1) await sleep(5);
+  const job = await store.get(ID);
+  assert.deepEqual([job?.state, job?.operation, job?.attempts, outcomes.join()], ['queued', 'op-2', 0, 'put_back']);
+});
+
+test('one that is too old, or was begun too often, gives its reservation back', async (t) => {
+  const old = await world(t, async () => OK, -1);
+  await old.until('expired');
+  assert.deepEqual(old.released, ['op-1']);
+});
+
+test('what its client wants no more is broken off, what a worker leaves is put back', async (t) => {
+  const hang: RunJobsOptions['send'] = (_gateway, _request, _token, signal) =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+  const cancelled = await world(t, hang);
+  await cancelled.until('running');
+  assert.equal(await cancelled.store.cancel(ID, 'acme', 1000), 'running');
+  await cancelled.until('cancelled');
+  assert.deepEqual(cancelled.released, ['op-1']);
+  const left = await world(t, hang);
+  await left.until('running');
+  await left.run.close(0);
+  const job = await left.store.get(ID);
+  assert.deepEqual([job?.state, job?.operation, job?.attempts], ['queued', 'op-1', 0]);
+});
+
+test('the seal holds: another key, job or byte opens nothing, and a token is of one job', () => {
+  const sealed = seal.seal(ID, 'secret');
+  assert.equal(seal.open(ID, sealed), 'secret');
+  assert.throws(() => seal.open(`${ID}x`, sealed));
+  assert.throws(() => createJobSeal(new Uint8Array(32)).open(ID, sealed));
+  const bytes = Buffer.from(sealed, 'base64');
+  bytes[20] = (bytes[20] ?? 0) ^ 1;
+  assert.throws(() => seal.open(ID, bytes.toString('base64')));
+  const token = seal.tokenOf(ID);
+  assert.equal(seal.idOf(token), ID);
+  for (const wrong of ['', 'tlj.', token.replace('job_0', 'job_1'), `${token.slice(0, -1)}_`])
+    if (wrong !== token) assert.equal(seal.idOf(wrong), null, wrong);
+  const read = readRequest(writeRequest({ path: '/', headers: [], body: '', who }));
+  assert.deepEqual([read.who.scopes, { ...read.who.claims }], [new Set(['a']), { x: 1 }]);
+});

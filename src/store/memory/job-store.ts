@@ -1,0 +1,140 @@
+import type { Job, JobBounds, JobState } from '../../core/job.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { JobCounts, JobStore } from '../../core/ports/job-store.ts';
+
+interface Kept {
+  job: Job;
+  holder: string | null;
+  /** Waiting: from when on it may be begun. Running: until when it is held. Over: until when it is kept. */
+  until: number;
+  isUnwanted: boolean;
+}
+
+const bytesOf = ({ job }: Kept): number => Buffer.byteLength(job.request);
+const isUnder = ({ job }: Kept): boolean => job.state === 'queued' || job.state === 'running';
+
+/** `JobStore` in this process: gone with it. */
+export class MemoryJobStore implements JobStore {
+  readonly #jobs = new Map<string, Kept>();
+  readonly #clock: Pick<Clock, 'time'>;
+
+  constructor({ clock }: { readonly clock: Pick<Clock, 'time'> }) {
+    this.#clock = clock;
+  }
+
+  async add(job: Parameters<JobStore['add']>[0], bounds: JobBounds): Promise<boolean> {
+    this.#sweep();
+    const under = this.#under();
+    const bytes = under.reduce((sum, kept) => sum + bytesOf(kept), Buffer.byteLength(job.request));
+    const own = under.filter(({ job: { tenant } }) => tenant === job.tenant).length;
+    if (under.length >= bounds.count || own >= bounds.perTenant || bytes > bounds.bytes) return false;
+    const kept: Job = { ...job, state: 'queued', attempts: 0, answer: null };
+    this.#jobs.set(job.id, { job: kept, holder: null, until: this.#clock.time(), isUnwanted: false });
+    return true;
+  }
+
+  async claim(holder: string, leaseMs: number, keepMs: number): Promise<Job | null> {
+    const now = this.#clock.time();
+    for (const kept of this.#jobs.values()) {
+      if (kept.job.state === 'running' && kept.until <= now) this.#letGo(kept, keepMs);
+      if (kept.job.state !== 'queued' || kept.job.expiresAt > now) continue;
+      this.#end(kept, 'expired', null, keepMs);
+      return kept.job;
+    }
+    const due = [...this.#jobs.values()].filter(({ job, until }) => job.state === 'queued' && until <= now);
+    const [next] = due.toSorted((a, b) => a.until - b.until);
+    if (next === undefined) return null;
+    next.job = { ...next.job, state: 'running' };
+    next.holder = holder;
+    next.until = now + leaseMs;
+    return next.job;
+  }
+
+  async renew(id: string, holder: string, leaseMs: number): Promise<'held' | 'lost' | 'cancelled'> {
+    const kept = this.#held(id, holder);
+    if (kept === null) return 'lost';
+    if (kept.isUnwanted) return 'cancelled';
+    kept.until = this.#clock.time() + leaseMs;
+    return 'held';
+  }
+
+  async putBack(
+    id: string,
+    holder: string,
+    { waitMs, counts, operation }: Parameters<JobStore['putBack']>[2],
+  ): Promise<boolean> {
+    const kept = this.#held(id, holder);
+    if (kept === null) return false;
+    const attempts = kept.job.attempts + (counts ? 1 : 0);
+    kept.job = { ...kept.job, state: 'queued', attempts, operation: operation ?? kept.job.operation };
+    kept.holder = null;
+    kept.until = this.#clock.time() + waitMs;
+    return true;
+  }
+
+  async finish(
+    id: string,
+    holder: string,
+    { state, answer, keepMs }: Parameters<JobStore['finish']>[2],
+  ): Promise<boolean> {
+    const kept = this.#held(id, holder);
+    if (kept !== null) this.#end(kept, state, answer, keepMs);
+    return kept !== null;
+  }
+
+  async cancel(id: string, tenant: string, keepMs: number): Promise<'cancelled' | 'running' | null> {
+    const kept = this.#jobs.get(id);
+    if (kept === undefined || kept.job.tenant !== tenant || !isUnder(kept)) return null;
+    if (kept.job.state === 'running') {
+      kept.isUnwanted = true;
+      return 'running';
+    }
+    this.#end(kept, 'cancelled', null, keepMs);
+    return 'cancelled';
+  }
+
+  async get(id: string): Promise<Job | null> {
+    this.#sweep();
+    return this.#jobs.get(id)?.job ?? null;
+  }
+
+  async drop(id: string): Promise<void> {
+    const kept = this.#jobs.get(id);
+    if (kept !== undefined && !isUnder(kept)) this.#jobs.delete(id);
+  }
+
+  async counts(): Promise<JobCounts> {
+    const under = this.#under();
+    const of = (state: JobState): number => under.filter(({ job }) => job.state === state).length;
+    return {
+      queued: of('queued'),
+      running: of('running'),
+      bytes: under.reduce((sum, kept) => sum + bytesOf(kept), 0),
+    };
+  }
+
+  /** Its holder is gone. */
+  #letGo(kept: Kept, keepMs: number): void {
+    kept.job = { ...kept.job, state: 'queued', attempts: kept.job.attempts + 1 };
+    if (kept.isUnwanted) this.#end(kept, 'cancelled', null, keepMs);
+  }
+
+  #end(kept: Kept, state: JobState, answer: string | null, keepMs: number): void {
+    kept.job = { ...kept.job, state, answer, request: '' };
+    kept.holder = null;
+    kept.until = this.#clock.time() + keepMs;
+  }
+
+  #held(id: string, holder: string): Kept | null {
+    const kept = this.#jobs.get(id);
+    return kept !== undefined && kept.job.state === 'running' && kept.holder === holder ? kept : null;
+  }
+
+  #under(): readonly Kept[] {
+    return [...this.#jobs.values()].filter(isUnder);
+  }
+
+  #sweep(): void {
+    for (const [id, kept] of this.#jobs) if (!isUnder(kept) && kept.until <= this.#clock.time()) this.#jobs.delete(id);
+  }
+}

@@ -1,0 +1,131 @@
+/** `JobStore`, in memory and in Redis: one set of promises. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { Redis } from 'ioredis';
+import { waitUntil } from '../../src/app/wait-until.ts';
+import type { OperationId } from '../../src/core/ids.ts';
+import type { JobBounds } from '../../src/core/job.ts';
+import type { JobStore } from '../../src/core/ports/job-store.ts';
+import { MemoryJobStore } from '../../src/store/memory/job-store.ts';
+import { createRedisJobStore } from '../../src/store/redis/job-store.ts';
+import { startRedis } from '../support/redis-server.ts';
+
+interface Harness {
+  /** A store with nothing in it. */
+  readonly fresh: () => Promise<JobStore>;
+  readonly close: () => Promise<void>;
+}
+
+async function redis(): Promise<Harness> {
+  const server = await startRedis();
+  const client = new Redis(server.url);
+  return {
+    fresh: async () => {
+      await client.flushall();
+      return createRedisJobStore({ client, call: (work) => work(), prefix: 'tl:' });
+    },
+    close: async () => {
+      client.disconnect();
+      await server.stop();
+    },
+  };
+}
+
+async function memory(): Promise<Harness> {
+  const fresh = async (): Promise<JobStore> => new MemoryJobStore({ clock: { time: () => Date.now() } });
+  return { fresh, close: async () => {} };
+}
+
+const BOUNDS: JobBounds = { count: 4, perTenant: 3, bytes: 1000 };
+const LEASE = 60;
+const KEEP = 60_000;
+
+function job(id: string, { tenant = 'acme', request = 'x'.repeat(10), forMs = 60_000 } = {}) {
+  const now = Date.now();
+  return { id, tenant, operation: `0-${id}` as OperationId, createdAt: now, expiresAt: now + forMs, request };
+}
+
+for (const [name, open] of Object.entries({ memory, redis }))
+  describe(`jobs: ${name}`, () => {
+    let harness: Harness;
+    before(async () => {
+      harness = await open();
+    });
+    after(() => harness.close());
+    const fresh = (): Promise<JobStore> => harness.fresh();
+
+    test('a job is begun by one, in order, and its answer is kept', async () => {
+      const store = await fresh();
+      for (const id of ['a', 'b']) assert.ok(await store.add(job(id), BOUNDS));
+      const claims = await Promise.all([1, 2, 3].map((n) => store.claim(`h${n}`, 1000, KEEP)));
+      const ids = new Set(claims.map((each) => each?.id ?? null));
+      assert.deepEqual(ids, new Set(['a', 'b', null]));
+      assert.deepEqual(await store.counts(), { queued: 0, running: 2, bytes: 20 });
+      const holder = `h${claims.findIndex((each) => each?.id === 'a') + 1}`;
+      assert.equal(await store.renew('a', holder, 1000), 'held');
+      assert.equal(await store.renew('a', 'other', 1000), 'lost');
+      const end = { state: 'completed', answer: 'sealed', keepMs: KEEP } as const;
+      assert.equal(await store.finish('a', 'other', end), false);
+      assert.equal(await store.finish('a', holder, end), true);
+      assert.equal(await store.finish('a', holder, end), false);
+      const done = await store.get('a');
+      assert.deepEqual([done?.state, done?.answer, done?.request], ['completed', 'sealed', '']);
+      assert.deepEqual(await store.counts(), { queued: 0, running: 1, bytes: 10 });
+      await store.drop('b');
+      assert.equal((await store.get('b'))?.state, 'running');
+      await store.drop('a');
+      assert.equal(await store.get('a'), null);
+    });
+
+    test('bounds hold for all, for a tenant and for bytes, and what ends makes room', async () => {
+      const store = await fresh();
+      for (const id of ['a', 'b', 'c']) assert.ok(await store.add(job(id), BOUNDS));
+      assert.equal(await store.add(job('d'), BOUNDS), false);
+      assert.ok(await store.add(job('e', { tenant: 'globex' }), BOUNDS));
+      assert.equal(await store.add(job('f', { tenant: 'third' }), BOUNDS), false);
+      assert.equal(await store.cancel('a', 'globex', KEEP), null);
+      assert.equal(await store.cancel('a', 'acme', KEEP), 'cancelled');
+      assert.equal(await store.cancel('a', 'acme', KEEP), null);
+      assert.equal(await store.add(job('g', { request: 'x'.repeat(971) }), BOUNDS), false);
+      assert.ok(await store.add(job('g', { request: 'x'.repeat(970) }), BOUNDS));
+    });
+
+    test('the jobs of a holder that is gone are begun anew, under the same operation', async () => {
+      const store = await fresh();
+      await store.add(job('a'), BOUNDS);
+      assert.equal((await store.claim('dead', LEASE, KEEP))?.attempts, 0);
+      let found: Awaited<ReturnType<JobStore['claim']>> = null;
+      const again = async () => ((found = await store.claim('next', 1000, KEEP)), found !== null);
+      assert.ok(await waitUntil(again, { timeoutMs: 3000 }));
+      const { attempts, operation } = found as unknown as { attempts: number; operation: string };
+      assert.deepEqual([attempts, operation], [1, '0-a']);
+      assert.equal(await store.renew('a', 'dead', 1000), 'lost');
+      assert.equal(await store.finish('a', 'dead', { state: 'completed', answer: 'late', keepMs: KEEP }), false);
+    });
+
+    test('what is put back waits its time; what runs hears that nobody wants it', async () => {
+      const store = await fresh();
+      await store.add(job('a'), BOUNDS);
+      await store.claim('h', 1000, KEEP);
+      const operation = '0-second' as OperationId;
+      assert.ok(await store.putBack('a', 'h', { waitMs: 100, counts: true, operation }));
+      assert.equal(await store.claim('h', 1000, KEEP), null);
+      let found: Awaited<ReturnType<JobStore['claim']>> = null;
+      const again = async () => ((found = await store.claim('h', 1000, KEEP)), found !== null);
+      assert.ok(await waitUntil(again, { timeoutMs: 3000 }));
+      assert.deepEqual(
+        [(found as never as { operation: string }).operation, (await store.get('a'))?.attempts],
+        ['0-second', 1],
+      );
+      assert.equal(await store.cancel('a', 'acme', KEEP), 'running');
+      assert.equal(await store.renew('a', 'h', 1000), 'cancelled');
+    });
+
+    test('one that is too old is given once, as such', async () => {
+      const store = await fresh();
+      await store.add(job('a', { forMs: -1 }), BOUNDS);
+      assert.equal((await store.claim('h', 1000, KEEP))?.state, 'expired');
+      assert.equal(await store.claim('h', 1000, KEEP), null);
+      assert.deepEqual(await store.counts(), { queued: 0, running: 0, bytes: 0 });
+    });
+  });

@@ -9,6 +9,7 @@ const BY_PERCENT = [
   'models',
   'aliases',
   'routes',
+  'classifiers',
   'zones',
   'filter',
   'responses',
@@ -53,9 +54,9 @@ export function rolloutParts(old: Snapshot, next: Snapshot): RolloutParts {
     ...differing(old, { ...next, models }, BY_PERCENT, 'percent'),
     ...differing(old, next, AT_PROMOTION, 'promotion'),
   ];
-  const { tenants, tenantDefaults, aliases, routes, zones, filter, responses, digest } = next;
+  const { tenants, tenantDefaults, aliases, routes, classifiers, zones, filter, responses, digest } = next;
   const { zones: _zones, ...rest } = old;
-  const own = { tenants, tenantDefaults, aliases, routes, filter, responses, digest, backends, models };
+  const own = { tenants, tenantDefaults, aliases, routes, classifiers, filter, responses, digest, backends, models };
   return { parts, merged: Object.freeze({ ...rest, ...own, ...(zones === undefined ? {} : { zones }) }) };
 }
 
@@ -68,18 +69,28 @@ function differing(
   return keys.filter((key) => !isSame(key, old, next)).map((key) => ({ part: nameOf(key), how }));
 }
 
-/** Models hold their backends: those are told of by themselves. */
 function isSame(key: keyof Snapshot, old: Snapshot, next: Snapshot): boolean {
-  if (key !== 'models') return isDeepStrictEqual(old[key], next[key]);
-  const plain = ({ models }: Snapshot): unknown =>
-    [...models.values()].map(({ deployments, ...model }) => ({
-      ...model,
-      deployments: deployments.map(({ backend, concurrency: _concurrency, ...each }) => ({
-        ...each,
-        backend: backend.name,
-      })),
-    }));
-  return isDeepStrictEqual(plain(old), plain(next));
+  return isDeepStrictEqual(plainOf(key, old), plainOf(key, next));
+}
+
+/** What others hold is told of where it stands; what was learned is a function, which is like no other one. */
+function plainOf(key: keyof Snapshot, all: Snapshot): unknown {
+  switch (key) {
+    case 'models':
+      return [...all.models.values()].map(({ deployments, ...model }) => ({
+        ...model,
+        deployments: deployments.map(({ backend, concurrency: _concurrency, ...each }) => ({
+          ...each,
+          backend: backend.name,
+        })),
+      }));
+    case 'routes':
+      return all.routes.map(({ classifier, ...route }) => ({ ...route, classifier: classifier?.name ?? null }));
+    case 'classifiers':
+      return [...all.classifiers.values()].map(({ text, ...each }) => ({ ...each, text: text?.quality ?? null }));
+    default:
+      return all[key];
+  }
 }
 
 /** What one has and the other lacks is there for both: requests under way may need it. */

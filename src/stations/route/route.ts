@@ -111,7 +111,10 @@ export function createRoute({
     const mayReplay = replayOf(config).allows(route, ctx, (fault) => faults.push(fault));
     const asking = { ctx, route, asked, class: classified?.class ?? null, share, diverted, now };
     const may = whoMay(asking, { supports, random, directory, stages, engine });
-    const ordered = orderGroups({ ctx, groups: may.groups, barred: may.barred, adjust, classOf, isPreview, now }, engine);
+    const ordered = orderGroups(
+      { ctx, groups: may.groups, barred: may.barred, adjust, classOf, isPreview, now },
+      engine,
+    );
     const { candidates: usual, insteadOf, leftOut, judged, affinity } = ordered;
     const saving = underProtection({ ctx, route, usual, protection, now: clock.time() });
     const { candidates } = saving;

@@ -141,7 +141,7 @@ function busy(snapshot: ReturnType<typeof config>, running: Readonly<Record<stri
   for (const each of snapshot.models.get('m')?.deployments ?? [])
     for (let n = 0; n < (running[each.backend.name] ?? 0); n += 1)
       engine.board.begin(
-        targetOf(each, 1, '', 0),
+        targetOf(each, 1, 0.5, 0),
         { promptTokens: 1, outputTokens: 1, kind: 'chat', stream: false },
         0,
         1e9,

@@ -261,3 +261,19 @@ test('leases are renewed by thirds on one timer until the end', async (t: TestCo
   assert.deepEqual(b.seen, ['lease_lost']);
   await finishOf(b, two);
 });
+
+test('a job whose sender is gone is not settled: it is begun anew; one that was answered, or ended otherwise, is', async () => {
+  const job = { id: 'job_1', operation: '0-op' };
+  for (const [principal, over, settled] of [
+    [{ job }, { kind: 'cut', by: 'client', status: 0 }, 0],
+    [{ job }, { kind: 'cut', by: 'upstream', status: 0 }, 1],
+    [{ job }, {}, 1],
+    [{}, { kind: 'cut', by: 'client', status: 0 }, 1],
+  ] as const) {
+    const b = bench();
+    const ctx = context({ principal });
+    await runOf(b, ctx);
+    await finishOf(b, ctx, over);
+    assert.equal(b.store.settled.length, settled, JSON.stringify([principal, over]));
+  }
+});

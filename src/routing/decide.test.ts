@@ -39,6 +39,24 @@ test('static weights share near-equals within binomial bounds', () => {
   assert.ok(Math.abs(count - 3000) < 4 * Math.sqrt(4000 * 0.75 * 0.25), String(count));
 });
 
+test('who was never asked is taken to answer like the others, not for as long as it may', () => {
+  const made = rig();
+  const price = (each: number) => ({ prompt: each, completion: each, currency: 'USD' });
+  const dear = target('dear', { group: 'dear', price: price(300) });
+  const cheap = target('cheap', { group: 'cheap', price: price(100) });
+  const policy = { ...SCORED, weights: { cost: 1, latency: 0, quality: 0 }, load: 0 };
+  for (let at = 0; at < 5; at += 1) made.serve(dear, at * 10_000, 200, 20, 50);
+  const ask = { outputTokens: 4000 };
+  const { order } = made.decide([dear, cheap], 60_000, { policy, ask });
+  assert.deepEqual(
+    order.map(({ live, terms, estimate }) => [live.target.id, terms.cost, Math.round(estimate.totalMs ?? 0)]),
+    [
+      ['cheap', 1, 1180],
+      ['dear', 0, 1180],
+    ],
+  );
+});
+
 test('score: the cheaper, the faster, the better', () => {
   const made = rig();
   const only = (weights: Partial<typeof SCORED.weights>) => ({

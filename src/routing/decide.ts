@@ -129,6 +129,22 @@ function warmOf(
   return chooseWarm({ free, open: scored, out, policy, isAdjusted: adjust !== null, home: warmth.home, random });
 }
 
+/**
+ * One of whom nothing is known is taken to answer like the others: the most that an answer may have is many times the usual, and
+ * would make whoever was never asked look dear and slow beside those that were.
+ */
+function likelyTokens(lives: readonly LiveTarget[], { kind, outputTokens }: Ask): number {
+  let sum = 0;
+  let count = 0;
+  for (const live of lives) {
+    const usual = live.pace(kind).outputTokens;
+    if (usual === null) continue;
+    sum += usual;
+    count += 1;
+  }
+  return count === 0 ? outputTokens : Math.min(outputTokens, sum / count);
+}
+
 function sort(
   { ask, targets, rank, isPreview = false, warmth = null, now }: Question,
   { board, breakers }: Judges,
@@ -138,8 +154,11 @@ function sort(
   let probe: LiveTarget | null = null;
   let slow: LiveTarget | null = null;
   const weights = targets.reduce((sum, { weight }) => sum + weight, 0);
-  for (const target of targets) {
-    const looked = look(board.of(target), ask, now, rank === 'given' ? null : warmth);
+  const lives = targets.map((target) => board.of(target));
+  const sized = { ...ask, likelyTokens: likelyTokens(lives, ask) };
+  for (const live of lives) {
+    const { target } = live;
+    const looked = look(live, sized, now, rank === 'given' ? null : warmth);
     const found = looked.live.outReason(now);
     const fair = target.weight / weights;
     // No look by way of a breaker at what is known to be out.

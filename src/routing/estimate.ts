@@ -1,5 +1,5 @@
 import type { LiveTarget } from './live-target.ts';
-import type { Ask } from './target.ts';
+import type { SizedAsk } from './target.ts';
 
 /** What a request would probably take there now, milliseconds; null where too little is known. */
 export interface Estimate {
@@ -11,7 +11,7 @@ export interface Estimate {
  * Estimates a request at its present load: wait for room, then an answer of the usual length at the pace seen.
  * @param unreadTokens - Of the prompt, those that are not warm there.
  */
-export function estimate(live: LiveTarget, ask: Ask, now: number, unreadTokens = ask.promptTokens): Estimate {
+export function estimate(live: LiveTarget, ask: SizedAsk, now: number, unreadTokens = ask.promptTokens): Estimate {
   const { firstTokenMs, totalMs } = service(live, ask, now, unreadTokens);
   if (totalMs === null) return { firstTokenMs, totalMs };
   const { limit } = live.busy;
@@ -21,11 +21,11 @@ export function estimate(live: LiveTarget, ask: Ask, now: number, unreadTokens =
 }
 
 /** How long it takes once there is room. */
-function service(live: LiveTarget, ask: Ask, now: number, unreadTokens: number): Estimate {
+function service(live: LiveTarget, ask: SizedAsk, now: number, unreadTokens: number): Estimate {
   const { prior } = live.target;
   const pace = live.pace(ask.kind);
   const speed = live.speed(ask.kind);
-  const output = pace.likelyOutput(ask.outputTokens);
+  const output = pace.likelyOutput(ask.outputTokens, ask.likelyTokens);
   const slower = Math.max(1, speed?.answerPace(now) ?? 1);
   if (!ask.stream) {
     const seen = pace.expected(output);
@@ -39,7 +39,8 @@ function service(live: LiveTarget, ask: Ask, now: number, unreadTokens: number):
 }
 
 /** What a request costs there if it goes as usual, micro-units. */
-export function costOf(live: LiveTarget, { promptTokens, outputTokens, kind }: Ask): number {
+export function costOf(live: LiveTarget, { promptTokens, outputTokens, likelyTokens, kind }: SizedAsk): number {
   const { price } = live.target;
-  return (price.prompt * promptTokens + price.completion * live.pace(kind).likelyOutput(outputTokens)) / 1_000_000;
+  const output = live.pace(kind).likelyOutput(outputTokens, likelyTokens);
+  return (price.prompt * promptTokens + price.completion * output) / 1_000_000;
 }

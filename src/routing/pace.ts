@@ -62,9 +62,14 @@ export class Pace {
     return seen === null ? null : Math.max(LEAST_MS, seen);
   }
 
-  /** How long an answer will probably be that may have `most` tokens. */
-  likelyOutput(most: number): number {
-    return Math.min(most, this.#output.value ?? most);
+  /** Tokens of the usual answer; null before anything was seen. */
+  get outputTokens(): number | null {
+    return this.#output.value;
+  }
+
+  /** How long an answer will probably be that may have `most` tokens. @param otherwise - Where no answer was seen. */
+  likelyOutput(most: number, otherwise = most): number {
+    return Math.min(most, this.#output.value ?? otherwise);
   }
 
   /** What is usual among the peers: the lower median, so that of two the faster is the measure. */

@@ -3,7 +3,7 @@ import { coldKind } from './lease.ts';
 import type { LiveTarget } from './live-target.ts';
 import type { ScorePolicy } from '../core/score-policy.ts';
 import { NOTHING_WARM } from '../core/warm.ts';
-import type { Ask, Target } from './target.ts';
+import type { SizedAsk, Target } from './target.ts';
 import { unreadOf, type Warmth } from './warm-keys.ts';
 
 /** Requests at once that a target of unknown capacity is taken for good for. */
@@ -48,7 +48,7 @@ export interface Scored extends Looked {
 export type Adjust = (looked: Looked, terms: Terms, utility: number) => number | null;
 
 /** Looks at a target once, for one decision. */
-export function look(live: LiveTarget, ask: Ask, now: number, warmth: Warmth | null = null): Looked {
+export function look(live: LiveTarget, ask: SizedAsk, now: number, warmth: Warmth | null = null): Looked {
   const { target } = live;
   const health = live.health(now);
   // Not what 429s taught: held against that, a target would never again run enough to show that it has more room.

@@ -58,6 +58,12 @@ export interface Ask {
   readonly stream: boolean;
 }
 
+/** A question with what it probably takes where nothing is known of a target's own answers. */
+export interface SizedAsk extends Ask {
+  /** Tokens, as the others that are asked the same answer; without any, the most that the answer may have. */
+  readonly likelyTokens: number;
+}
+
 /** How one try at a target ended, as far as the target is to blame or to praise for it. */
 export type Outcome =
   /** Answered to the end with so many tokens. */

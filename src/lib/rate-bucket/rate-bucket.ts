@@ -7,7 +7,8 @@ export interface RateBounds {
 /**
  * A rate limit by the generic cell rate algorithm, in units instead of times so that its rate may change: what was taken
  * drains at `rate`, and no more than `burst` may stand there. What costs more than the whole burst passes when nothing
- * stands there. So over any time t no more is taken than rate × t + the larger of burst and the largest amount.
+ * stands there. So over any time t no more is taken than rate × t + the larger of burst and the largest amount (their sum,
+ * where the burst changes).
  * It begins full up: who starts anew must not win a burst by it. All times are milliseconds of one monotonic clock.
  */
 export class RateBucket {
@@ -39,13 +40,13 @@ export class RateBucket {
   waitMs(amount: number, now: number): number {
     this.#drain(now);
     const excess = this.#standing - Math.max(0, this.#burst - amount);
-    if (excess <= NOISE * this.#burst) return 0;
-    return this.#rate > 0 ? (excess / this.#rate) * 1000 : Infinity;
+    if (this.#rate <= 0) return Infinity;
+    return excess <= NOISE * this.#burst ? 0 : (excess / this.#rate) * 1000;
   }
 
   /** Takes it all, or nothing. */
   tryTake(amount: number, now: number): boolean {
-    if (this.#rate <= 0 || this.waitMs(amount, now) > 0) return false;
+    if (this.waitMs(amount, now) > 0) return false;
     this.#standing += amount;
     return true;
   }

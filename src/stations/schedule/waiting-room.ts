@@ -65,6 +65,8 @@ interface Guest extends Queued {
 
 /** Tokens that each tenant gets in a round. */
 const QUANTUM = 2048;
+/** Requests that decide anew without room having been told of, each time. */
+const MOST_LOOKS = 8;
 const LANES = { interactive: 0, batch: 1 } as const satisfies Record<Priority, 0 | 1>;
 
 /**
@@ -135,11 +137,13 @@ export class WaitingRoom {
     if (this.#queue.size > 0) this.#pump(gate);
   }
 
-  /** Others than were thought of may have room by now, or nobody may be left: who is next decides anew. */
+  /** Others than were thought of may have room by now, or nobody may be left: those who are next decide anew. */
   lookAround(): void {
-    for (;;) {
-      const guest = this.#queue.next(() => true);
-      if (guest === null || !this.#seat(guest)) return;
+    const stayed = new Set<Guest>();
+    while (stayed.size < MOST_LOOKS) {
+      const guest = this.#queue.next((each) => !stayed.has(each));
+      if (guest === null) return;
+      if (!this.#seat(guest)) stayed.add(guest);
     }
   }
 

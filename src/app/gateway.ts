@@ -79,7 +79,7 @@ export interface Gateway {
   /** What would be decided now on a request of that shape. */
   readonly explain: (ask: ExplainAsk) => Explained;
   /** What is asked of rates, and looks at who waits: see `followLimits`. */
-  readonly limits: Pick<Schedule, 'rates' | 'tick'>;
+  readonly limits: Pick<Schedule, 'rates' | 'tick' | 'queues'>;
   /** Makes ready what a new configuration needs before its first request: key sets, the filter. */
   readonly prefetch: (config: Snapshot) => Promise<void>;
 }

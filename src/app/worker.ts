@@ -121,7 +121,7 @@ async function assemble(
       ? await openAdmin({ config, steered, gateway, found: routing.found, stores, operators, audit, log })
       : null;
   jobs.begin();
-  routing.tell(() => gateway.live.size);
+  routing.tell(() => gateway.live.size, gateway.limits.queues);
   const ledger = tendLedger({ config: config.current, stores, holder, log, metrics });
 
   return {

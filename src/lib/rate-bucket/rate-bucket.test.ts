@@ -106,7 +106,10 @@ function holds({ seen }: ReturnType<typeof play>, most: number): void {
 }
 
 test('whatever is asked for: over no span more than rate × time + burst', () => {
-  const moves = fc.array(fc.oneof({ weight: 3, arbitrary: take }, { weight: 2, arbitrary: pass }), { maxLength: 50, size: 'max' });
+  const moves = fc.array(fc.oneof({ weight: 3, arbitrary: take }, { weight: 2, arbitrary: pass }), {
+    maxLength: 50,
+    size: 'max',
+  });
   fc.assert(
     fc.property(moves, (script) => {
       const played = play(script);

@@ -175,6 +175,7 @@ export class Placement {
   #saturated({ ctx, tokens, room, deployment, priority }: Search, why: QueueRefusal): GatewayError {
     const { gates, metrics } = this.#options;
     metrics.queueRefused(deployment.model, why);
+    room.refused();
     const rateMs = gates.of(deployment, ctx.config.generation)?.waitMs(tokens) ?? 0;
     const drainMs = room.drainMs(priority) ?? USUAL_RETRY_MS;
     const retryAfterMs = Math.max(LEAST_RETRY_MS, drainMs, Number.isFinite(rateMs) ? rateMs : 0);

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Decision } from '../../core/decision.ts';
+import type { QueueRow } from '../../core/ports/live.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
 import type { Deployment, Model, Snapshot } from '../../core/snapshot.ts';
 import type { QueueBounds } from '../../lib/fair-queue/fair-queue.ts';
@@ -61,6 +62,11 @@ export class Rooms {
   /** To be called now and then: see `WaitingRoom.lookAround`. */
   lookAround(): void {
     for (const { room } of this.#rooms.values()) room.lookAround();
+  }
+
+  /** The rooms in which somebody waits, or did in the last minute. */
+  rows(): readonly QueueRow[] {
+    return [...this.#rooms.values()].flatMap(({ room }) => room.row() ?? []);
   }
 
   /** Has this worker places to wait in for that deployment's model? */

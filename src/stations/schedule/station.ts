@@ -7,6 +7,7 @@ import type { Amounts } from '../../core/limit.ts';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { type DirectoryView, NO_DIRECTORY } from '../../core/ports/directory-view.ts';
+import type { QueueRow } from '../../core/ports/live.ts';
 import type { StateKept } from '../../core/ports/epoch-store.ts';
 import type { QuotaStore } from '../../core/ports/quota-store.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
@@ -59,6 +60,8 @@ export interface Schedule {
   readonly rates: RateSource;
   /** Looks at what changes without a request: endpoints, and who waits for them. To be called some times a second. */
   readonly tick: () => void;
+  /** Of models for which somebody waits, or did in the last minute. */
+  readonly queues: () => readonly QueueRow[];
 }
 
 /** An operator has to do something first. */
@@ -242,6 +245,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     station: { name: 'schedule', run, place, attempt, finish },
     placementOf: ({ operation }) => bookings.get(operation)?.start ?? 0,
     rates: gates,
+    queues: () => rooms.rows(),
     tick: () => {
       gates.refresh();
       rooms.lookAround();

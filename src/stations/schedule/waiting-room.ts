@@ -1,10 +1,13 @@
 import type { RequestContext } from '../../core/context.ts';
 import type { Decision } from '../../core/decision.ts';
 import type { Clock } from '../../core/ports/clock.ts';
+import type { QueueRow } from '../../core/ports/live.ts';
 import { PRIORITIES, type Priority, type QueueRefusal } from '../../core/priority.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
 import type { Deployment } from '../../core/snapshot.ts';
 import { FairQueue, type QueueBounds, type Queued } from '../../lib/fair-queue/fair-queue.ts';
+import { bucketOf, BUCKETS, sparseOf } from '../../lib/histogram/log-histogram.ts';
+import { SlidingCounts } from '../../lib/histogram/sliding-counts.ts';
 import { DrainRate } from './drain-rate.ts';
 import type { Entry, Gate } from './gate.ts';
 
@@ -63,6 +66,7 @@ interface Guest extends Queued {
   readonly end: (outcome: Waited | Error) => void;
 }
 
+const WINDOW = { windowMs: 60_000, slots: 12 };
 /** Tokens that each tenant gets in a round. */
 const QUANTUM = 2048;
 /** Requests that decide anew without room having been told of, each time. */
@@ -77,6 +81,8 @@ export class WaitingRoom {
   readonly #options: WaitingRoomOptions;
   readonly #queue: FairQueue<Guest>;
   readonly #drain: DrainRate;
+  readonly #counts = new SlidingCounts({ size: 1, ...WINDOW });
+  readonly #waits = new SlidingCounts({ size: BUCKETS, ...WINDOW });
   readonly #timers = new Map<Gate, () => void>();
   #pumping = false;
 
@@ -147,6 +153,28 @@ export class WaitingRoom {
     }
   }
 
+  /** Somebody was sent away for want of room. */
+  refused(): void {
+    this.#counts.add(0, 1, this.#options.clock.now());
+  }
+
+  /** What happens here; null: nobody waits, and nothing happened in the last minute. */
+  row(): QueueRow | null {
+    const now = this.#options.clock.now();
+    const [refused = 0] = this.#counts.sums(now);
+    const waits = sparseOf(this.#waits.sums(now));
+    if (this.size === 0 && refused === 0 && waits.length === 0) return null;
+    const oldest = [...this.#queue].reduce((least, { since }) => Math.min(least, since), now);
+    return {
+      model: this.#options.model,
+      interactive: this.#queue.sizeOf(LANES.interactive),
+      batch: this.#queue.sizeOf(LANES.batch),
+      oldestMs: Math.round(now - oldest),
+      refused,
+      waits,
+    };
+  }
+
   /** How long until one who came now would have its turn, milliseconds; null = not known. */
   drainMs(priority: Priority): number | null {
     const ahead = this.#queue.sizeOf(0) + (priority === 'batch' ? this.#queue.sizeOf(1) : 0);
@@ -208,6 +236,7 @@ export class WaitingRoom {
       const now = this.#options.clock.now();
       this.#queue.take(guest);
       this.#drain.add(now);
+      this.#waits.add(bucketOf(now - guest.since), 1, now);
       this.#options.metrics.waited(guest.wish.priority, now - guest.since);
       guest.end({ kind: 'seated', option, entry, decision: choice.decision });
       return true;

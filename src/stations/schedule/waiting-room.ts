@@ -112,30 +112,36 @@ export class WaitingRoom {
   }
 
   /** Waits for a turn. Rejects with what `again` throws. */
-  async wait(wish: Wish): Promise<Waited> {
-    const { signal } = wish.ctx;
-    if (signal.aborted) return { kind: 'refused', why: 'aborted' };
-    if (wish.timeoutMs <= 0) return { kind: 'refused', why: 'queue_timeout' };
+  wait(wish: Wish): Promise<Waited> {
     return new Promise((resolve, reject) => {
-      const onAbort = (): void => this.#dismiss(guest, 'aborted');
-      const guest = this.#guestOf(wish, (outcome) => {
-        stop();
-        signal.removeEventListener('abort', onAbort);
-        this.#tell(guest);
-        if (outcome instanceof Error) reject(outcome);
-        else resolve(outcome);
-      });
-      const stop = this.#options.after(wish.timeoutMs, () => this.#dismiss(guest, 'queue_timeout'));
-      signal.addEventListener('abort', onAbort, { once: true });
-      const out = this.#queue.add(guest);
-      if (out === null) {
-        guest.end({ kind: 'refused', why: guest.bytes > this.#queue.freeBytes ? 'queue_bytes' : 'queue_full' });
-        return;
-      }
-      for (const each of out) each.end({ kind: 'refused', why: 'displaced' });
-      this.#options.metrics.queue(this.#options.model, wish.priority, this.#queue.sizeOf(guest.lane));
-      for (const gate of guest.gates) this.#pump(gate);
+      this.join(wish, (outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome)));
     });
+  }
+
+  /** The same for who cannot wait for a promise: `end` is called once, perhaps before this returns. */
+  join(wish: Wish, end: (outcome: Waited | Error) => void): void {
+    const { signal } = wish.ctx;
+    if (signal.aborted || wish.timeoutMs <= 0) {
+      end({ kind: 'refused', why: signal.aborted ? 'aborted' : 'queue_timeout' });
+      return;
+    }
+    const onAbort = (): void => this.#dismiss(guest, 'aborted');
+    const guest = this.#guestOf(wish, (outcome) => {
+      stop();
+      signal.removeEventListener('abort', onAbort);
+      this.#tell(guest);
+      end(outcome);
+    });
+    const stop = this.#options.after(wish.timeoutMs, () => this.#dismiss(guest, 'queue_timeout'));
+    signal.addEventListener('abort', onAbort, { once: true });
+    const out = this.#queue.add(guest);
+    if (out === null) {
+      guest.end({ kind: 'refused', why: guest.bytes > this.#queue.freeBytes ? 'queue_bytes' : 'queue_full' });
+      return;
+    }
+    for (const each of out) each.end({ kind: 'refused', why: 'displaced' });
+    this.#tell(guest);
+    for (const gate of guest.gates) this.#pump(gate);
   }
 
   /** There may be room at this deployment. */

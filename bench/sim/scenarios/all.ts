@@ -3,6 +3,7 @@ import { bursts } from './bursts.ts';
 import { fairQueue } from './fair-queue.ts';
 import type { Scenario } from './scenario.ts';
 import { sickHost } from './sick-host.ts';
+import { highLoad } from './high-load.ts';
 import { equalHosts, mixedHosts } from './spread-load.ts';
 
 /** All scenarios, in the order of the report. */
@@ -14,4 +15,5 @@ export const SCENARIOS: readonly Scenario[] = [
   warmModels,
   bursts,
   fairQueue,
+  highLoad,
 ];

@@ -54,7 +54,8 @@ export function bench({
   workerIndex = 0,
   directory = NO_DIRECTORY,
   recorded,
-}: Partial<Pick<ScheduleOptions, 'workers' | 'workerIndex' | 'directory' | 'recorded'>> = {}): Bench {
+  again,
+}: Partial<Pick<ScheduleOptions, 'workers' | 'workerIndex' | 'directory' | 'recorded' | 'again'>> = {}): Bench {
   const seen: string[] = [];
   const metrics = {
     anomaly: (kind: string) => seen.push(kind),
@@ -82,6 +83,7 @@ export function bench({
       directory,
       stateLost: () => made.stateLost,
       recorded,
+      ...(again === undefined ? {} : { again }),
     }),
   };
   return made;

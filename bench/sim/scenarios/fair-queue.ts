@@ -179,7 +179,7 @@ function queueOfTokenLat(agenda: Agenda): Door {
   return ({ tenant, tokens }, { seat, refuse }) => {
     const entry = room.hasFor(gate) ? null : gate.enter(tokens);
     if (entry !== null) {
-      seat(entry.leave);
+      seat(() => entry.leave());
       return;
     }
     // As much of a request as the room reads.

@@ -26,7 +26,7 @@ class Fleet {
   /** A tick of everybody, one after the other within it. */
   async tick(ms = TICK_MS): Promise<void> {
     const each = ms / (this.members.size + 1);
-    for (const member of [...this.members.values()]) {
+    for (const member of this.members.values()) {
       this.clock.at += each;
       await member.follower.renew();
       this.check();

@@ -29,7 +29,7 @@ test('what was used in the end takes the place of what was said', () => {
   assert.equal(bucket.tryTake(100, 1000), true);
   bucket.correct(-90, 1000);
   assert.equal(bucket.tryTake(90, 1000), true);
-  bucket.correct(+100, 1000);
+  bucket.correct(100, 1000);
   assert.equal(bucket.waitMs(100, 1000), 2000);
   bucket.correct(-1e9, 1000);
   assert.equal(bucket.tryTake(101, 1000), true, 'no more than the burst is free');

@@ -9,9 +9,7 @@ import { bench, context, deployment, ending, finishOf, placeOf, refusal, runOf, 
 
 /** Deployments of one model that share its requests. */
 function shared(...names: readonly string[]): readonly Deployment[] {
-  return names.map(
-    (name) => ({ ...deployment('m', { limit: 1, queue: 2 }), id: `m@${name}`, weight: 1 }) as Deployment,
-  );
+  return names.map((name) => ({ ...deployment('m', { limit: 1, queue: 2 }), id: `m@${name}`, weight: 1 }));
 }
 
 function ask(deployments: readonly Deployment[], over: Parameters<typeof context>[0] = {}): RequestContext {

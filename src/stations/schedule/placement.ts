@@ -4,7 +4,7 @@ import { GatewayError } from '../../core/error.ts';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
-import type { Priority, QueueRefusal } from '../../core/priority.ts';
+import type { QueueRefusal } from '../../core/priority.ts';
 import type { Deployment } from '../../core/snapshot.ts';
 import type { Entry } from './gate.ts';
 import type { Gates } from './gates.ts';
@@ -35,7 +35,6 @@ export interface PlacementOptions {
 interface Search {
   readonly ctx: RequestContext;
   readonly tokens: number;
-  readonly priority: Priority;
   readonly since: number;
   readonly room: WaitingRoom;
   /** Where it would go first. */
@@ -73,8 +72,12 @@ export class Placement {
   place(ctx: RequestContext, tokens: number): MaybePromise<Seat> {
     const { again } = this.#options;
     const { decision } = ctx;
+    const { deployment: first } = decision.candidates[0];
+    // Most have no bound: nothing is to be looked for.
+    if (this.#options.gates.of(first, ctx.config.generation) === null)
+      return { deployment: first, start: 0, decision, entry: null, waitedMs: 0 };
     const starts = (latest: Decision): readonly number[] => poolOf(ctx.config, latest);
-    const search = this.#searchOf(ctx, decision.candidates[0].deployment, tokens);
+    const search = this.#searchOf(ctx, first, tokens);
     const options = this.#optionsOf(ctx, decision, starts(decision));
     options[0]?.gate?.asked(tokens);
     const found = this.#atOnce(search, options, decision);
@@ -117,7 +120,6 @@ export class Placement {
       ctx,
       tokens,
       deployment,
-      priority: priorityOf(ctx, ctx.decision.route),
       since: clock.now(),
       room: rooms.of(deployment, ctx.config),
     };
@@ -144,13 +146,13 @@ export class Placement {
   }
 
   #wait(search: Search, options: readonly Option[], { mostMs, decide, starts }: Patience): MaybePromise<Waited> {
-    const { ctx, tokens, room, deployment, priority } = search;
+    const { ctx, tokens, room, deployment } = search;
     const { queue } = deployment;
     if (queue === undefined || queue.size === 0 || !this.#options.rooms.hasPlaces(deployment, ctx.config))
       return { kind: 'refused', why: 'no_queue' };
     return room.wait({
       ctx,
-      priority,
+      priority: priorityOf(ctx, ctx.decision.route),
       cost: tokens,
       options,
       timeoutMs: Math.min(queue.timeoutMs, ctx.deadline - this.#options.clock.now(), mostMs),
@@ -172,12 +174,12 @@ export class Placement {
     return waited.why;
   }
 
-  #saturated({ ctx, tokens, room, deployment, priority }: Search, why: QueueRefusal): GatewayError {
+  #saturated({ ctx, tokens, room, deployment }: Search, why: QueueRefusal): GatewayError {
     const { gates, metrics } = this.#options;
     metrics.queueRefused(deployment.model, why);
     room.refused();
     const rateMs = gates.of(deployment, ctx.config.generation)?.waitMs(tokens) ?? 0;
-    const drainMs = room.drainMs(priority) ?? USUAL_RETRY_MS;
+    const drainMs = room.drainMs(priorityOf(ctx, ctx.decision.route)) ?? USUAL_RETRY_MS;
     const retryAfterMs = Math.max(LEAST_RETRY_MS, drainMs, Number.isFinite(rateMs) ? rateMs : 0);
     return new GatewayError(
       'deployment_saturated',

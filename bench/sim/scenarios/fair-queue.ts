@@ -172,7 +172,13 @@ function queueOfTokenLat(agenda: Agenda): Door {
     after: (ms, work) => agenda.at(agenda.now() + ms, work),
     metrics: { queue: () => {}, waited: () => {} },
   });
-  const gate: Gate = new Gate({ id: 'm@b', now: agenda.now, onRoom: () => room.roomAt(gate), onRunning: () => {} });
+  const gate: Gate = new Gate({
+    id: 'm@b',
+    model: 'm',
+    now: agenda.now,
+    onRoom: () => room.roomAt(gate),
+    onRunning: () => {},
+  });
   gate.change({ slots: SLOTS, tokens: null, requests: null });
   const options = [{ deployment: { id: 'm@b' } as Deployment, start: 0, gate }];
   const { signal } = new AbortController();

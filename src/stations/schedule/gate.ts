@@ -28,6 +28,8 @@ export interface Entry {
 /** What goes into one deployment from this process: so many at once, so much a second. */
 export class Gate {
   readonly id: string;
+  /** Whose requests come here. */
+  readonly model: string;
   readonly #now: () => number;
   readonly #onRoom: (gate: Gate) => void;
   readonly #onRunning: (running: number) => void;
@@ -37,12 +39,14 @@ export class Gate {
 
   constructor(options: {
     readonly id: string;
+    readonly model: string;
     readonly now: () => number;
     /** There may be room for somebody who waits. */
     readonly onRoom: (gate: Gate) => void;
     readonly onRunning: (running: number) => void;
   }) {
     this.id = options.id;
+    this.model = options.model;
     this.#now = options.now;
     this.#onRoom = options.onRoom;
     this.#onRunning = options.onRunning;

@@ -70,7 +70,7 @@ export class Gates implements RateSource {
     const { concurrency, rates } = deployment;
     if (concurrency === null && (rates ?? null) === null) return null;
     const alive = this.#options.aliveOf(deployment);
-    const gate = known?.gate ?? this.#make(deployment.id);
+    const gate = known?.gate ?? this.#make(deployment);
     this.#gates.set(deployment.id, { gate, generation, deployment, alive });
     gate.change(this.#boundsOf(deployment, alive));
     return gate;
@@ -126,9 +126,10 @@ export class Gates implements RateSource {
     return { name: fleet.name, rate: fleet.rate, demand, held: share };
   }
 
-  #make(id: string): Gate {
+  #make({ id, model }: Deployment): Gate {
     return new Gate({
       id,
+      model,
       now: () => this.#options.clock.now(),
       onRoom: (gate) => {
         for (const listener of this.#listeners) listener(gate);

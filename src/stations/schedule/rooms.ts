@@ -39,9 +39,7 @@ export class Rooms {
 
   constructor(options: RoomsOptions) {
     this.#options = options;
-    options.gates.onRoom((gate) => {
-      for (const { room } of this.#rooms.values()) room.roomAt(gate);
-    });
+    options.gates.onRoom((gate) => this.#rooms.get(gate.model)?.room.roomAt(gate));
   }
 
   of(deployment: Deployment, config: Config): WaitingRoom {

@@ -218,7 +218,7 @@ const move = fc.oneof(
 
 test('whatever requests do: bounds hold, each ends once, slots come back, and nobody waits where there is room', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(move, { maxLength: 40, size: 'max' }), async (script) => {
+    fc.asyncProperty(fc.array(move, { maxLength: 30, size: 'max' }), async (script) => {
       const world = new World();
       for (const step of script) {
         if (step.do === 'ask') await world.ask(step);
@@ -241,6 +241,7 @@ test('whatever requests do: bounds hold, each ends once, slots come back, and no
       // Nobody starves: while those that run leave, everybody has an answer within the longest wait.
       for (let passed = 0; passed <= TIMEOUT_MS; passed += 100) {
         for (const one of world.seated()) world.leave(one);
+        await settled();
         await world.pass(100);
       }
       assert.deepEqual(world.waiting(), []);

@@ -123,7 +123,7 @@ async function send({ fields, answer }: Kind): Promise<void> {
   }
   if (reply.kind !== 'forward') throw new Error(`not sent on: ${JSON.stringify(reply)}`);
   const told = reply.mutation.metadata?.['tokenlat.request'] as { readonly id: string } | undefined;
-  const attempt = gateway.attempt(told?.id ?? '', 'bench-backend');
+  const attempt = gateway.attempt(told?.id ?? '', 'bench-backend', true);
   if (attempt === null) throw new Error('the request is not known');
   await attempt.onRequestHead(head);
   const answerHead: readonly HeaderPair[] = [

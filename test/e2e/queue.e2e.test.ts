@@ -24,7 +24,7 @@ const { gateway, upstreams } = await useGateway({
       {
         name: 'rated',
         endpoints: [{ url: `${rated.url}/v1` }],
-        limits: { tokens_per_second: RATE, burst: '250ms', queue: { size: 50, timeout: '10s' } },
+        limits: { tokens_per_second: RATE, burst: '500ms', queue: { size: 50, timeout: '10s' } },
       },
       {
         name: 'dead',
@@ -168,8 +168,8 @@ test('tokens a second: what is used, not what was asked for, is the rate', async
   const statuses = new Set<number>();
   const client = async (): Promise<void> => {
     while (!stop) {
-      // Five times as much as it will use.
-      const { status } = await send(question('rated', { max_tokens: 5 * WORDS }));
+      // Twice as much as it will use.
+      const { status } = await send(question('rated', { max_tokens: 2 * WORDS }));
       statuses.add(status);
       served += 1;
     }

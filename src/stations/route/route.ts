@@ -149,15 +149,12 @@ export function createRoute({
     name: 'route',
     run: (ctx) => {
       const decided = decideAndHold(ctx);
-      tell(metrics, decided);
       const { decision, words } = decided;
+      tell(metrics, decided);
       return { note: { decision: decision.route.id, reason: words }, adds: { decision } };
     },
     again: (ctx) => decideAndHold(ctx).decision,
-    routeOf: (ctx) => {
-      const asked = askedOf(ctx);
-      return wayOf(ctx.config, asked, tableOf(ctx.config).take(ctx, asked)).route;
-    },
+    routeOf: (ctx) => wayOf(ctx.config, askedOf(ctx), tableOf(ctx.config).take(ctx, askedOf(ctx))).route,
     finish: ({ id }) => engine.tries.drop(id, clock.now()),
     preview: (ctx) => decideOn(ctx, clock.now(), true),
   };

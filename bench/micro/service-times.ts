@@ -15,6 +15,7 @@ import { HeaderList, type HeaderPair } from '../../src/core/http.ts';
 import { NO_PROTECTION } from '../../src/core/ports/budget-state.ts';
 import { systemClock } from '../../src/core/ports/clock.ts';
 import { NO_DIRECTORY } from '../../src/core/ports/directory-view.ts';
+import { CONFIGURED_STAGES } from '../../src/core/ports/stage-view.ts';
 import { createEngine } from '../../src/routing/engine.ts';
 import { createMemoryStores } from '../../src/store/memory/memory-stores.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -42,6 +43,7 @@ const gateway = createGateway({
   metrics: createMetrics({ labelValues: snapshot.telemetry.labelValues }),
   figures: createLiveFigures({ clock: systemClock }),
   engine: createEngine(),
+  stages: CONFIGURED_STAGES,
   surge: { arrived: () => {}, level: () => level },
   clock: systemClock,
   mayWatchBody: () => false,

@@ -38,7 +38,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   job_not_found: 'There is no job of that id, it is of another tenant, or its answer is kept no more.',
   job_over: 'The job has ended: it cannot be cancelled.',
   zone_saturated: 'Batch work found no room: batch backends are full or not there, and hot ones are too busy for it.',
-  deployment_saturated: 'Every candidate has all its slots taken and its queue is full, or the wait was too long.',
+  deployment_saturated:
+    'Every candidate that is alive has all its slots or its rate taken, and its queue is full or the wait was too long: `x-refused-reason`; `retry-after` goes by how fast the queue moves.',
   circuit_breaker_open: 'Every candidate failed too often lately and is given a rest; `retry-after` says for how long.',
   no_candidate: 'No route takes the request, or no backend is healthy.',
   store_unavailable: 'Redis does not answer and the route says `on_store_error: deny`.',

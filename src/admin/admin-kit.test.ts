@@ -174,6 +174,7 @@ export const LIVE: LiveState = {
       warmP95: null,
     },
   ],
+  queues: [{ model: 'm', interactive: 3, batch: 1, oldestMs: 250, refused: 7, waited: 40, waitP95: 180 }],
 };
 
 /** Everything that the server leans on, in memory. `change` overrides parts. */

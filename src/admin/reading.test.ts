@@ -229,6 +229,17 @@ test('live: figures of the last minute, null where nothing is known', async () =
         warm_ms_p95: null,
       },
     ],
+    queues: [
+      {
+        model: 'm',
+        interactive: 3,
+        batch: 1,
+        oldest_ms: 250,
+        refused_per_minute: 7,
+        waited_per_minute: 40,
+        wait_ms_p95: 180,
+      },
+    ],
   });
 });
 

@@ -24,13 +24,14 @@ import { modelAllowed } from '../stations/authenticate/model-allowed.ts';
 import { createEnhance } from '../stations/enhance/station.ts';
 import { createRoute } from '../stations/route/route.ts';
 import { rateLimitHeaders } from '../stations/schedule/rate-limit-headers.ts';
-import { createSchedule } from '../stations/schedule/station.ts';
+import { createSchedule, type Schedule } from '../stations/schedule/station.ts';
 import { createSurgeGuard } from '../stations/schedule/surge-guard.ts';
 import { createWrap } from '../stations/wrap/wrap.ts';
 import type { KeyDirectory } from '../store/key-directory.ts';
 import type { Stores } from '../store/stores.ts';
 import type { Engine } from '../routing/engine.ts';
 import type { ExplainAsk, Explained } from '../admin/admin-deps.ts';
+import { aliveOf } from './alive-of.ts';
 import { createExplainRoute } from './explain-route.ts';
 import type { Dialects } from './dialects.ts';
 import type { OpenedJobs } from './open-jobs.ts';
@@ -77,6 +78,8 @@ export interface Gateway {
   readonly identify: Authenticate['identify'];
   /** What would be decided now on a request of that shape. */
   readonly explain: (ask: ExplainAsk) => Explained;
+  /** What is asked of rates, and looks at who waits: see `followLimits`. */
+  readonly limits: Pick<Schedule, 'rates' | 'tick' | 'queues'>;
   /** Makes ready what a new configuration needs before its first request: key sets, the filter. */
   readonly prefetch: (config: Snapshot) => Promise<void>;
 }
@@ -97,6 +100,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     clock,
     directory,
     stateLost: state.kept,
+    sharesRates: stores.rateShares !== null,
+    aliveOf: (deployment) => aliveOf(engine.findings, deployment, clock.now()),
+    again: (ctx) => route.again(ctx),
     recorded: ({ audit: rules }) => (rules?.onError === 'block' ? audit.kept(RECORD_MS) : undefined),
   });
   const route = createRoute({
@@ -149,6 +155,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     live,
     identify: authenticate.identify,
+    limits: schedule,
     explain: createExplainRoute({ station: route, config, clock, surge }),
     async prefetch(next) {
       enhance.prepare(next);

@@ -1,7 +1,7 @@
 import type { CollectedFigures } from '../control/live/live-figures.ts';
 import { publishLive } from '../control/live/publish-live.ts';
 import type { Clock } from '../core/ports/clock.ts';
-import type { RoutingWord } from '../core/ports/live.ts';
+import type { QueueRow, RoutingWord } from '../core/ports/live.ts';
 import type { ProbeMetrics } from '../core/ports/probe-metrics.ts';
 import type { SurgeView } from '../core/ports/surge.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
@@ -43,7 +43,7 @@ export interface Routing {
   /** The load of all workers. */
   readonly surge: SurgeView;
   /** Begins to tell all workers what runs here. `running`: requests under way. */
-  readonly tell: (running: () => number) => void;
+  readonly tell: (running: () => number, queues: () => readonly QueueRow[]) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -106,9 +106,19 @@ export function openRouting(options: OpenRoutingOptions): Routing {
     engine,
     surge,
     found: (deployment) => engine.findings.of(incarnationOf(deployment), clock.now()),
-    tell(running) {
+    tell(running, queues) {
       const routing = (): RoutingWord => peers.say(clock.now());
-      told = publishLive({ figures, store: stores.live, replica, worker, running, routing, surge: surge.word, clock });
+      told = publishLive({
+        figures,
+        store: stores.live,
+        replica,
+        worker,
+        running,
+        queues,
+        routing,
+        surge: surge.word,
+        clock,
+      });
     },
     async close() {
       clearInterval(timer);

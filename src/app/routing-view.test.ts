@@ -40,7 +40,7 @@ const row = (backend: string, requests: number, errors: number, running = 0): Li
 test('a deployment is what its tries of the last minute say, over all routes', () => {
   const rows = [row('a', 10, 4, 1), row('a', 1, 1, 2), row('b', 2, 1), row('c', 0, 0, 5), row('gone', 9, 9)];
   const config = configOf(deployment('a'), deployment('b'), deployment('c'), deployment('d'));
-  const [model] = routingView(config, { at: 0, replicas: [], rows }).models;
+  const [model] = routingView(config, { at: 0, replicas: [], rows, queues: [] }).models;
   assert.deepEqual(
     model?.deployments.map(({ id, state, running }) => [id, state, running]),
     [
@@ -55,7 +55,7 @@ test('a deployment is what its tries of the last minute say, over all routes', (
 test('what probes found stands beside it', () => {
   const config = configOf(deployment('a'), deployment('b'));
   const finding = { factor: 1 / 3, reason: 'service_down', detail: 'answered 500', until: 9 } as const;
-  const [model] = routingView(config, { at: 0, replicas: [], rows: [] }, ({ id }) =>
+  const [model] = routingView(config, { at: 0, replicas: [], rows: [], queues: [] }, ({ id }) =>
     id === 'm@a' ? [{ source: 'service', finding }] : [],
   ).models;
   assert.deepEqual(

@@ -15,6 +15,7 @@ import { createLiveConfig, type LiveConfig } from './live-config.ts';
 import type { LoadedConfig } from './load.ts';
 import { localRedis } from './local-redis.ts';
 import { followOperators } from './follow-operators.ts';
+import { followLimits } from './follow-limits.ts';
 import { auditExpiry } from './audit-expiry.ts';
 import { openAudit, type OpenedAudit } from './open-audit.ts';
 import { openRouting, type Routing } from './open-routing.ts';
@@ -110,20 +111,17 @@ async function assemble(
     mayWatchBody: bodyWatch(systemClock),
     audit,
   });
-  await Promise.all([
-    stores.ready(STORE_WAIT_MS),
-    state.ready(STORE_WAIT_MS),
-    operators.directory.ready(STORE_WAIT_MS),
-    gateway.prefetch(loaded.snapshot),
-  ]);
+  const waits = [stores, state, operators.directory].map((part) => part.ready(STORE_WAIT_MS));
+  await Promise.all([...waits, gateway.prefetch(loaded.snapshot)]);
   await steered.begin(gateway.prefetch, STORE_WAIT_MS);
+  const limits = followLimits({ config: config.current, gateway, store: stores.rateShares, holder });
   const { server, neighbours } = await openWire({ loaded, index, runDir, gateway, log, metrics });
   const admin =
     index === 0
       ? await openAdmin({ config, steered, gateway, found: routing.found, stores, operators, audit, log })
       : null;
   jobs.begin();
-  routing.tell(() => gateway.live.size);
+  routing.tell(() => gateway.live.size, gateway.limits.queues);
   const ledger = tendLedger({ config: config.current, stores, holder, log, metrics });
 
   return {
@@ -135,6 +133,7 @@ async function assemble(
       gateway.live.endAll();
       await Promise.race([gateway.live.finished(), sleep(FLUSH_MS, undefined, { ref: false })]);
       await routing.close();
+      await limits.close();
       await stores.flush(FLUSH_MS);
       await ledger.close();
       await neighbours.close();

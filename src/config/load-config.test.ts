@@ -114,7 +114,9 @@ test('tenants, prices, limits and aliases are compiled', () => {
     cachedPerMtok: 50_000,
     completionPerMtok: 80_000,
   });
-  assert.deepEqual(deployment?.concurrency, { limit: 2, queue: 3, queueTimeoutMs: 2000, text: null });
+  assert.deepEqual(deployment?.concurrency, { limit: 2, perInstance: null });
+  assert.deepEqual(deployment?.queue, { size: 3, bytes: 64 * 1024 * 1024, timeoutMs: 2000, text: null });
+  assert.equal(deployment?.rates, null);
   assert.equal(deployment?.profile.defaultMaxTokens, 50);
   assert.deepEqual(deployment?.backend.credentials, [['x-api-key', 'v']]);
   assert.deepEqual(

@@ -21,6 +21,7 @@ const AT_PROMOTION = [
   'timeouts',
   'retry',
   'breakers',
+  'priorities',
   'surge',
   'ledger',
   'budgets',

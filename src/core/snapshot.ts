@@ -2,11 +2,13 @@ import type { Admin } from './admin-settings.ts';
 import type { Audit } from './audit-settings.ts';
 import type { BreakerRules } from './breaker-policy.ts';
 import type { Classifier } from './classifier.ts';
+import type { Concurrency, Queue, Rates } from './deployment-limits.ts';
 import type { CostTier } from './directory.ts';
 import type { HeaderPair } from './http.ts';
 import type { Jobs } from './job.ts';
 import type { LimitUnit, LimitWindow } from './limit.ts';
 import type { Price } from './money.ts';
+import type { Priority, PriorityPolicy } from './priority.ts';
 import type { Probes } from './probes.ts';
 import type { RouteScore } from './score-policy.ts';
 import type { Stage } from './stage.ts';
@@ -44,6 +46,8 @@ export interface Snapshot {
   readonly timeouts: Timeouts;
   readonly retry: Retry;
   readonly breakers: BreakerRules;
+  /** Which requests can wait for others. */
+  readonly priorities: PriorityPolicy;
   /** What is done under high load; null = nothing. */
   readonly surge: SurgePolicy | null;
   /** Who may use which backends; left out: everybody all of them. */
@@ -256,6 +260,10 @@ export interface Deployment {
   readonly price: Price;
   readonly profile: Profile;
   readonly concurrency: Concurrency | null;
+  /** Left out: none. */
+  readonly rates?: Rates | null;
+  /** Left out: nobody waits. */
+  readonly queue?: Queue;
   /** Its class of cost: which business lines may use it. */
   readonly costTier: CostTier;
 }
@@ -273,15 +281,6 @@ export interface Profile {
   readonly context: number;
   /** What the upstream generates when the client sets no bound. */
   readonly defaultMaxTokens: number;
-}
-
-export interface Concurrency {
-  /** Requests at once, over all workers together. */
-  readonly limit: number;
-  readonly queue: number;
-  readonly queueTimeoutMs: number;
-  /** What the client reads when the queue is full or the wait too long. */
-  readonly text: string | null;
 }
 
 export interface RouteCandidate {
@@ -311,6 +310,8 @@ export interface Route {
   readonly reduceN: boolean;
   /** Null: as `retry` says. */
   readonly replay: ReplayRule | null;
+  /** What its requests are; null: what their tenants and clients say. */
+  readonly priority?: Priority | null;
   /** Candidates by score; null: by the weights of the candidates. */
   readonly score: RouteScore | null;
   /** Sorts its requests into classes, some of which have a score of their own; null = nothing does. */

@@ -1,4 +1,4 @@
-import type { Arrived, RequestContext } from './context.ts';
+import type { Arrived, RequestContext, Routed } from './context.ts';
 import type { Candidate } from './decision.ts';
 import type { Ending } from './ending.ts';
 import type { LocalResponse } from './http.ts';
@@ -36,8 +36,8 @@ export interface Station<In extends Arrived, Adds extends object = object> {
   readonly head?: (ctx: Arrived) => MaybePromise<Step<Partial<Adds>>>;
   /** Once a request, in order. */
   readonly run?: (ctx: In) => MaybePromise<Step<Adds>>;
-  /** Once a request, after every `run`: takes what the decision needs (a slot), and may wait for it. */
-  readonly place?: (ctx: RequestContext) => MaybePromise<Note>;
+  /** Once a request, after every `run`: takes what the decision needs (a slot), and may wait for it; then it may decide anew. */
+  readonly place?: (ctx: RequestContext) => MaybePromise<Note | Step<Partial<Routed>>>;
   /** Once a try, before it is sent. */
   readonly attempt?: (ctx: RequestContext, attempt: Attempt) => MaybePromise<Note>;
   /** Once a request that reached `head` or `run`, always, in reverse order; never throws. `ctx` may lack what was never added. */

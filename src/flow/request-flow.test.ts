@@ -284,7 +284,7 @@ test('why a try was refused is what the client reads, whatever the proxy made of
   assert.equal((await flow.onRequestHead(headOf(), true)).kind, 'forward');
   assert.equal((await flow.attempt('a').onRequestHead(headOf())).kind, 'respond');
   const reply = sent(flow.onResponseHead(answerHead(500, [['x-tokenlat-local', 'ext_proc_error']]), false));
-  assert.deepEqual([reply.header(':status'), JSON.parse(reply.text).error.code], ['503', 'deployment_saturated']);
+  assert.deepEqual([reply.header(':status'), JSON.parse(reply.text).error.code], ['429', 'deployment_saturated']);
   await assertEnded(made, 'failed');
 });
 

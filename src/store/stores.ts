@@ -7,6 +7,7 @@ import type { RolloutFigureStore } from '../core/ports/rollout.ts';
 import type { LeaderLease } from '../core/ports/leader.ts';
 import type { LiveStore } from '../core/ports/live.ts';
 import type { LedgerReader, LedgerTrimmer, QuotaStore } from '../core/ports/quota-store.ts';
+import type { RateShareStore } from '../core/ports/rate-shares.ts';
 import type { SinkPositionStore } from '../core/ports/sink-positions.ts';
 import type { SpendReader } from '../core/ports/spend-reader.ts';
 import type { TraceStore } from '../core/ports/trace-store.ts';
@@ -36,6 +37,8 @@ export interface Stores {
   readonly spend: SpendReader;
   /** What budgets have come to. */
   readonly budgets: BudgetStateStore;
+  /** Shares of rates; null: there is nobody to share with. */
+  readonly rateShares: RateShareStore | null;
   /** What every worker does now. */
   readonly live: LiveStore;
   /** How a configuration fares that is rolled out. */

@@ -85,7 +85,11 @@ test('the other figures of the port', async (t) => {
   metrics.anomaly('late_settlement');
   metrics.storeState('up');
   metrics.quotaDenied('tokens_per_minute');
-  metrics.queue('m@b', 3, 2);
+  metrics.slots('m@b', 3);
+  metrics.queue('m', 'batch', 2);
+  metrics.waited('interactive', 300);
+  metrics.queueRefused('m', 'queue_full');
+  metrics.rateShare('m@b', 'tokens', 12.5);
   const text = await metrics.exposition();
   for (const line of [
     'tokenlat_ext_proc_streams{level="request"} 1',
@@ -93,7 +97,10 @@ test('the other figures of the port', async (t) => {
     'tokenlat_store_up 1',
     'tokenlat_quota_denied_total{limit="tokens_per_minute"} 1',
     'tokenlat_deployment_running{deployment="m@b"} 3',
-    'tokenlat_deployment_waiting{deployment="m@b"} 2',
+    'tokenlat_queue_length{model="m",priority="batch"} 2',
+    'tokenlat_queue_wait_seconds_sum{priority="interactive"} 0.3',
+    'tokenlat_queue_refused_total{model="m",reason="queue_full"} 1',
+    'tokenlat_rate_share{deployment="m@b",unit="tokens"} 12.5',
   ]) {
     assert.ok(text.includes(`${line}\n`), line);
   }
@@ -108,7 +115,8 @@ test('ten thousand model names make no more series than the cap', async (t) => {
     metrics.request(context(`model-${i}`, `route-${i}`), ending({ attempts, events: [] }));
     metrics.quotaDenied(`limit-${i}`);
     metrics.anomaly(`kind-${i}`);
-    metrics.queue(`deployment-${i}`, 1, 0);
+    metrics.slots(`deployment-${i}`, 1);
+    metrics.queueRefused(`model-${i}`, 'queue_full');
   }
   const text = await metrics.exposition();
   const count = (name: string): number => text.split('\n').filter((line) => line.startsWith(`${name}{`)).length;
@@ -119,6 +127,7 @@ test('ten thousand model names make no more series than the cap', async (t) => {
     'tokenlat_quota_denied_total',
     'tokenlat_anomalies_total',
     'tokenlat_deployment_running',
+    'tokenlat_queue_refused_total',
   ]) {
     assert.equal(count(name), 21, name);
   }

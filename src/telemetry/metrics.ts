@@ -29,6 +29,7 @@ export interface PromMetrics extends Metrics {
 const SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const STATION_SECONDS = [0.00005, 0.0002, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10];
 const CLASS_SECONDS = [0.00001, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01];
+const WAIT_SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60];
 const TOKENS = [1, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
 const OPERATIONS = { chat: 'chat', completions: 'text_completion', embeddings: 'embeddings' } as const;
 const WHO = ['gen_ai_operation_name', 'gen_ai_request_model'] as const;
@@ -77,7 +78,10 @@ function instruments(registry: Registry) {
     store: gauge('tokenlat_store_up', '1 while the store answers', [], 'min'),
     lost: gauge('tokenlat_state_lost', '1 while Redis has lost what it held and nobody has dealt with it', [], 'max'),
     running: gauge('tokenlat_deployment_running', 'Slots in use', ['deployment']),
-    waiting: gauge('tokenlat_deployment_waiting', 'Requests in the queue', ['deployment']),
+    waiting: gauge('tokenlat_queue_length', 'Requests that wait for room', ['model', 'priority']),
+    waits: histogram('tokenlat_queue_wait_seconds', 'How long those waited that got room', ['priority'], WAIT_SECONDS),
+    queueRefused: counter('tokenlat_queue_refused_total', 'Requests refused for want of room', ['model', 'reason']),
+    rateShare: gauge('tokenlat_rate_share', "A worker's share of a rate, units a second", ['deployment', 'unit']),
     breaker: gauge(
       'tokenlat_breaker_state',
       '0 closed, 1 on its way back, 2 open for probes, 3 open',
@@ -233,11 +237,12 @@ export function createMetrics({ labelValues, registry = new Registry() }: Metric
     storeState: (state) => series.store.set(state === 'up' ? 1 : 0),
     stateLost: (lost) => series.lost.set(lost ? 1 : 0),
     quotaDenied: (limit) => series.denied([bound('limit', limit)], 1),
-    queue(deployment, running, waiting) {
-      const labels = { deployment: bound('deployment', deployment) };
-      series.running.set(labels, running);
-      series.waiting.set(labels, waiting);
-    },
+    slots: (deployment, running) => series.running.set({ deployment: bound('deployment', deployment) }, running),
+    queue: (model, priority, waiting) => series.waiting.set({ model: bound('model', model), priority }, waiting),
+    waited: (priority, ms) => series.waits([priority], ms / 1000),
+    queueRefused: (model, reason) => series.queueRefused([bound('model', model), reason], 1),
+    rateShare: (deployment, unit, share) =>
+      series.rateShare.set({ deployment: bound('deployment', deployment), unit }, share),
     breaker: (deployment, kind, state) =>
       series.breaker.set({ deployment: bound('deployment', deployment), kind }, state),
     surge(level, rate) {

@@ -267,6 +267,17 @@ const LIVE_NOW: LiveState = {
     { id: 'gateway-0', startedAt: NOW - 9 * DAY, workers: 4, running: 23 },
     { id: 'gateway-1', startedAt: NOW - 3 * 3_600_000, workers: 4, running: 18 },
   ],
+  queues: [
+    {
+      model: 'mistral-small',
+      interactive: 2,
+      batch: 31,
+      oldestMs: 840,
+      refused: 4,
+      waited: 212,
+      waitP95: 610,
+    },
+  ],
   rows: [
     {
       route: 'assistant',

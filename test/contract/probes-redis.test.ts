@@ -67,7 +67,10 @@ async function open(name: Name): Promise<Server> {
     dialects: createDialects({ templates: null }),
     clock: systemClock,
   });
-  routing.tell(() => 0);
+  routing.tell(
+    () => 0,
+    () => [],
+  );
   const close = async (): Promise<void> => {
     await routing.close();
     await stores.close();

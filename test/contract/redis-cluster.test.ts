@@ -139,6 +139,16 @@ describe('three nodes (P16)', () => {
     assert.equal((await stores.directory.list('tenant', { after: null, count: 100 })).length, tenants.length);
   });
 
+  test('shares of all rates come in one call', async () => {
+    const wishes = Array.from({ length: 60 }, freshTenant).map((name) => ({ name, rate: 10, demand: 5, held: 0 }));
+    const shares = await stores.rateShares?.renew('worker', wishes);
+    assert.equal(shares?.length, wishes.length);
+    await stores.rateShares?.leave(
+      'worker',
+      wishes.map(({ name }) => name),
+    );
+  });
+
   test('a slot that moves to another node is followed', async () => {
     const tenant = freshTenant();
     const id = operation();

@@ -3,6 +3,9 @@ import { test } from 'node:test';
 import { tokenlat } from '../policies/tokenlat.ts';
 import { figureOf, type Sheet } from '../report/sheet.ts';
 import { prefixes, warmModels } from './affinity.ts';
+import { bursts } from './bursts.ts';
+import { fairQueue } from './fair-queue.ts';
+import { highLoad } from './high-load.ts';
 import type { Scenario } from './scenario.ts';
 import { sickHost } from './sick-host.ts';
 import { equalHosts, mixedHosts } from './spread-load.ts';
@@ -74,4 +77,26 @@ test('prefixes and warm models: TokenLat goes where it is warm and crowds nobody
   const [warm] = held;
   assert.ok(figureOf(warm?.rows ?? [], 'gated warm', 'cold') < 1);
   assert.ok(figureOf(warm?.rows ?? [], 'least in flight', 'cold') > 50);
+});
+
+test('bursts: TokenLat spreads what comes in one moment', () => {
+  const sheets = sheetsOf(bursts, [1], tokenlat);
+  assert.equal(sheets[0]?.gates.length, 2);
+  assert.deepEqual(broken(sheets), []);
+  const off = (policy: string): number => figureOf(sheets[0]?.rows ?? [], policy, 'off');
+  assert.ok(off('polled 50 ms') > 50 && off('random') > 10);
+});
+
+test('a tenant that floods does not make the other one wait; in order of arrival it does', () => {
+  const sheets = sheetsOf(fairQueue, [1], tokenlat);
+  assert.equal(sheets[0]?.gates.length, 2);
+  assert.deepEqual(broken(sheets), []);
+  assert.ok(figureOf(sheets[0]?.rows ?? [], 'first come, first served', 'times') > 10);
+});
+
+test('high load: each level acts at its rate, and without levels the workers are too few', () => {
+  const sheets = sheetsOf(highLoad, [1], tokenlat);
+  assert.equal(sheets[0]?.gates.length, 5);
+  assert.deepEqual(broken(sheets), []);
+  assert.ok(figureOf(sheets[0]?.rows ?? [], 'no levels, 12,500/s', 'p99') > 850);
 });

@@ -68,13 +68,20 @@ const live = route({
   body: null,
   reply: { status: 200, schema: liveView },
   run: async ({ deps }) => {
-    const { at, replicas, rows } = await deps.live();
+    const { at, replicas, rows, queues } = await deps.live();
     return {
       body: {
         object: 'live',
         at: showTime(at),
         replicas: replicas.map(({ startedAt, ...rest }) => ({ ...rest, started_at: showTime(startedAt) })),
         data: rows.map(liveRow),
+        queues: queues.map(({ oldestMs, refused, waited, waitP95, ...rest }) => ({
+          ...rest,
+          oldest_ms: oldestMs,
+          refused_per_minute: refused,
+          waited_per_minute: waited,
+          wait_ms_p95: waitP95,
+        })),
       },
     };
   },

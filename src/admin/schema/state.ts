@@ -67,6 +67,19 @@ export const liveView = z
         }),
       )
       .describe('What ran in the last 60 s.'),
+    queues: z
+      .array(
+        z.object({
+          model: z.string(),
+          interactive: z.int().describe('Requests that wait now.'),
+          batch: z.int().describe('Likewise.'),
+          oldest_ms: z.number().describe('How long the first of them waits.'),
+          refused_per_minute: z.int().describe('For want of room, in the last 60 s.'),
+          waited_per_minute: z.int().describe('Got room after a wait, in the last 60 s.'),
+          wait_ms_p95: z.number().nullable().describe('How long those waited; null = nobody.'),
+        }),
+      )
+      .describe('Models for which somebody waits, or did in the last 60 s.'),
   })
   .meta({ id: 'Live' });
 

@@ -23,6 +23,12 @@ test('replicas, and each deployment with its figures and its part of the traffic
   assert.match(out, /^r +m +m@c +c +2 +30 +0 +1234 +12\.5 +40 +7\.5 +\[#{15}\.{5}\] +75 %$/m);
 });
 
+test('who waits for which model, where somebody does', async () => {
+  const { out } = await kit.run(liveCommand, []);
+  assert.match(out, /^waiting for +interactive +batch +oldest ms +waited\/min +p95 ms +refused\/min$/m);
+  assert.match(out, /^m +3 +1 +250 +40 +180 +7$/m);
+});
+
 test('programs get what the API told, without bars', async () => {
   const { json } = await kit.run(liveCommand, ['--json']);
   assert.equal(json()['object'], 'live');

@@ -24,6 +24,16 @@ const FIGURES = [
   field('warm_ms_p95', 'warm p95 ms'),
 ];
 
+const QUEUES = [
+  field('model', 'waiting for'),
+  field('interactive'),
+  field('batch'),
+  field('oldest_ms', 'oldest ms'),
+  field('waited_per_minute', 'waited/min'),
+  field('wait_ms_p95', 'p95 ms'),
+  field('refused_per_minute', 'refused/min'),
+];
+
 /** `tokenlat live`: what runs now, over all replicas. */
 export function liveCommand(terminal: Terminal = processTerminal): Command {
   return watchOption(
@@ -35,7 +45,10 @@ export function liveCommand(terminal: Terminal = processTerminal): Command {
       const { body } = await client.get(pathOf('live'));
       const rows = listOf(body, 'data');
       const text = renderRows({ format, columns: [...WHERE, ...FIGURES, trafficOf(rows)], rows, body });
-      return format === 'table' ? `${replicasText(listOf(body, 'replicas'), terminal.time())}\n${text}` : text;
+      if (format !== 'table') return text;
+      const queues = listOf(body, 'queues');
+      const waiting = queues.length === 0 ? '' : `\n${renderRows({ format, columns: QUEUES, rows: queues, body })}`;
+      return `${replicasText(listOf(body, 'replicas'), terminal.time())}\n${text}${waiting}`;
     });
   });
 }

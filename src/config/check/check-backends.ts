@@ -3,6 +3,7 @@ import { endpointOf } from '../endpoint-url.ts';
 import type { Path } from '../problem.ts';
 import { didYouMean } from '../suggest.ts';
 import { checkHealth } from './check-health.ts';
+import { checkLimits } from './check-limits.ts';
 import type { CheckContext } from './finding.ts';
 
 /** Names of clusters that the rendered Envoy configuration makes itself. */
@@ -32,8 +33,7 @@ export function checkBackends(context: CheckContext): void {
       if (wrong !== null) problem([...path, 'options'], wrong);
     }
     checkEndpoints(context, backend, path);
-    if (backend.limits?.tokens_per_second !== undefined)
-      context.warn([...path, 'limits', 'tokens_per_second'], 'has no effect in this version');
+    checkLimits(context, backend.limits, [...path, 'limits']);
     const set = new Map<string, Path>();
     backend.credentials.forEach((credential, at) =>
       checkHeader(credential.header, [...path, 'credentials', at, 'header']),

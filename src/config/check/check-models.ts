@@ -2,6 +2,7 @@ import type { Path } from '../problem.ts';
 import { didYouMean } from '../suggest.ts';
 import { resolveAlias } from '../compile/resolve-alias.ts';
 import { defaultMaxTokens, modelsOf } from '../compile/compile-models.ts';
+import { checkLimits } from './check-limits.ts';
 import { checkPrice } from './check-price.ts';
 import type { CheckContext } from './finding.ts';
 
@@ -72,6 +73,9 @@ function checkDeployments(context: CheckContext, model: CheckContext['document']
       );
     if (profile.max_concurrency !== undefined && limits?.concurrency !== undefined)
       problem([...where, 'profile', 'max_concurrency'], 'says the same as limits.concurrency: keep one');
+    if (profile.max_concurrency !== undefined && limits?.per_instance !== undefined)
+      problem([...where, 'profile', 'max_concurrency'], 'stands in place of limits.per_instance: keep one');
+    checkLimits(context, limits, [...where, 'limits']);
     if (profile.context !== undefined && defaultMaxTokens(profile) >= profile.context)
       problem([...where, 'profile', 'default_max_tokens'], 'must be smaller than the context');
     checkPrice(context, price, [...where, 'price']);

@@ -1,18 +1,16 @@
 import type { Price } from '../../core/money.ts';
 import type { Classifier } from '../../core/classifier.ts';
 import { shrunk } from '../../lib/text-classes/quality-table.ts';
-import type { Backend, Concurrency, Deployment, Model, Route } from '../../core/snapshot.ts';
 import type { ConfigDocument } from '../schema/document.ts';
 import { compileScore, compileScoreFor } from './compile-score.ts';
+import type { Backend, Deployment, Model, Route } from '../../core/snapshot.ts';
+import { compileLimits } from './compile-limits.ts';
 import { compilePrice } from './compile-price.ts';
 import { relativeTier } from './cost-tiers.ts';
 import { resolveAlias } from './resolve-alias.ts';
 
 type ModelEntry = ConfigDocument['models'][number];
 type DeploymentEntry = ModelEntry['deployments'][number];
-type LimitsEntry = DeploymentEntry['limits'];
-
-const DEFAULT_QUEUE_TIMEOUT_MS = 2000;
 
 /** The bound for requests without one: 1024 tokens, or half of a small context. */
 export function defaultMaxTokens(profile: DeploymentEntry['profile']): number {
@@ -57,6 +55,7 @@ export function compileRoutes(document: ConfigDocument, classifiers: ReadonlyMap
     divert: route.divert,
     reduceN: route.reduce_n,
     replay: route.replay ?? null,
+    priority: route.priority === 'batch' ? ('batch' as const) : null,
     score: compileScore(route),
     classifier: route.classify === undefined ? null : (classifiers.get(route.classify) ?? null),
     scoreFor: compileScoreFor(route),
@@ -124,7 +123,12 @@ function compileDeployment(
       context: profile.context ?? 0,
       defaultMaxTokens: defaultMaxTokens(profile),
     },
-    concurrency: compileConcurrency(profile.max_concurrency, entry.limits, shared),
+    ...compileLimits({
+      short: profile.max_concurrency,
+      own: entry.limits,
+      shared,
+      endpoints: backend.endpoints.length,
+    }),
   };
 }
 
@@ -141,16 +145,4 @@ function compileQualityFor(profile: DeploymentEntry['profile']): ReadonlyMap<str
 
 function pricesOf({ models }: ConfigDocument): readonly Price[] {
   return models.flatMap((model) => model.deployments.map(({ price }) => compilePrice(price)));
-}
-
-/** The nearest word wins: profile, deployment, backend. */
-function compileConcurrency(short: number | undefined, own: LimitsEntry, shared: LimitsEntry): Concurrency | null {
-  const limit = short ?? own?.concurrency ?? shared?.concurrency;
-  if (limit === undefined) return null;
-  return {
-    limit,
-    queue: own?.queue?.size ?? shared?.queue?.size ?? 0,
-    queueTimeoutMs: own?.queue?.timeout ?? shared?.queue?.timeout ?? DEFAULT_QUEUE_TIMEOUT_MS,
-    text: own?.text ?? shared?.text ?? null,
-  };
 }

@@ -70,6 +70,10 @@ export function compileSnapshot(
       replay: retry.replay,
     },
     breakers: compileBreakers(document),
+    priorities: {
+      batchTiers: new Set(document.priorities.batch_tiers),
+      batchShare: document.priorities.batch_share,
+    },
     surge: compileSurge(document),
     ...compileZones(document),
     ...compileJobs(document),

@@ -1,20 +1,36 @@
 import { z } from 'zod';
 import { healthSection } from './health.ts';
-import { duration, headerName, headerValue, name, text } from './scalar.ts';
+import { duration, headerName, headerValue, name, size, text } from './scalar.ts';
 
-/** How many requests may run at once. */
+/** What a deployment takes: so many at once, so much a second, and who may wait. */
 const limitFields = {
   concurrency: z.int().min(1).max(1_000_000).optional().describe('Requests at once, over all workers. Default: no limit.'),
+  per_instance: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .describe('In place of `concurrency`: requests at once for each endpoint that is well, by its probes.'),
+  safety: z.number().gt(0).max(1).optional().describe('The part of `per_instance` × endpoints that is used. Default: 0.7.'),
+  tokens_per_second: z
+    .number()
+    .min(1)
+    .max(1e9)
+    .optional()
+    .describe('Tokens a second, prompt and answer, of all replicas together: by estimate when a request is sent, corrected by what it used. Default: no limit.'),
+  requests_per_second: z.number().min(0.01).max(1e6).optional().describe('Requests a second, of all replicas together. Default: no limit.'),
+  burst: duration({ min: 10, max: 60_000 }).optional().describe('How much of both rates may come at once, as the time in which they allow it. Default: 1s.'),
   queue: z
     .strictObject({
-      size: z.int().min(0).max(1_000_000).optional().describe('Requests that may wait for a slot. Default: 0.'),
+      size: z.int().min(0).max(1_000_000).optional().describe('Requests that may wait for room, over all workers. Deployments of a model that share its requests wait in one queue, as long as theirs together. Default: 0.'),
+      bytes: size({ min: 1024, max: 64 * 1024 ** 3 }).optional().describe('Bodies that may wait, together. Default: 64MiB.'),
       timeout: duration({ min: 0, max: 60_000 }).optional().describe('The longest wait. Default: 2s.'),
     })
     .optional(),
   text: z.string().min(1).max(500).optional().describe('What a client reads when the queue is full or the wait too long.'),
 };
 
-export const concurrencyLimits = z.strictObject(limitFields);
+export const deploymentLimits = z.strictObject(limitFields);
 
 const credential = z.strictObject({
   header: headerName().meta({ examples: ['authorization', 'x-api-key'] }),
@@ -59,10 +75,7 @@ const backend = z.strictObject({
     .default({})
     .describe('Options of the dialect.'),
   limits: z
-    .strictObject({
-      ...limitFields,
-      tokens_per_second: z.number().min(1).optional().describe('Kept for scored routing: no effect in this version.'),
-    })
+    .strictObject(limitFields)
     .optional()
     .describe('For each model on this backend; a deployment may have its own.'),
   allow_link_local: z

@@ -10,6 +10,7 @@ import { jobsSection } from './jobs.ts';
 import { ledgerSection } from './ledger.ts';
 import { listenSection } from './listen.ts';
 import { aliasesSection, modelsSection } from './model.ts';
+import { prioritiesSection } from './priority.ts';
 import { redisSection } from './redis.ts';
 import { routesSection } from './route.ts';
 import {
@@ -44,6 +45,7 @@ export const documentSchema = z
     timeouts: timeoutsSection.prefault({}),
     retry: retrySection.prefault({}),
     breakers: breakersSection.prefault({}),
+    priorities: prioritiesSection.prefault({}),
     surge: surgeSection.optional(),
     zones: zonesSection.optional(),
     jobs: jobsSection.optional(),

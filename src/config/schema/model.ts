@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { concurrencyLimits } from './backend.ts';
 import { className } from './classifier.ts';
+import { deploymentLimits } from './backend.ts';
 import { deploymentPrice } from './price.ts';
 import { modelName, text } from './scalar.ts';
 
@@ -72,7 +72,7 @@ const deployment = z.strictObject({
     .enum(['core', 'standard', 'economy'])
     .optional()
     .describe('Business lines use only deployments of their own cost tier or a cheaper one. Default: by price among all: the cheapest third economy, the dearest third core, else standard.'),
-  limits: concurrencyLimits.optional().describe("What is left out comes from the backend's limits."),
+  limits: deploymentLimits.optional().describe("What is left out comes from the backend's limits."),
 });
 
 /** A model by name; `{model: name}` is understood too. */

@@ -105,6 +105,10 @@ const route = z.strictObject({
     .optional()
     .describe('May a request go elsewhere that a backend took and never answered? always, never, or a CEL expression. Default: retry.replay.')
     .meta({ examples: ['!request.has_tools'] }),
+  priority: z
+    .enum(['interactive', 'batch'])
+    .default('interactive')
+    .describe('batch: its requests wait for others where there is a queue. Default: interactive, unless tenant or client say batch.'),
   timeout: duration({ min: 100, max: 24 * 3_600_000 }).optional().describe('Default: timeouts.request.'),
 });
 

@@ -131,6 +131,30 @@ test('workers of all replicas are added up, and quantiles are those of all answe
   near(row?.firstTokenP50, 10);
 });
 
+test('queues of all workers are added up, and the longest wait is that of all', () => {
+  const queue = { model: 'm', interactive: 1, batch: 2, oldestMs: 5, refused: 3, waits: [20, 1] };
+  const { queues } = mergeLive(
+    [
+      worker('one', 0, [], { queues: [queue] }),
+      worker('two', 0, [], {
+        queues: [
+          { ...queue, oldestMs: 9 },
+          { ...queue, model: 'a', waits: [] },
+        ],
+      }),
+      worker('old', 0, []),
+    ],
+    0,
+  );
+  assert.deepEqual(
+    queues.map(({ waitP95, ...rest }) => [Object.values(rest), waitP95 === null]),
+    [
+      [['a', 1, 2, 5, 3, 0], true],
+      [['m', 2, 4, 9, 6, 2], false],
+    ],
+  );
+});
+
 test('nothing served is no figure, not zero', () => {
   const { figures } = collector();
   figures.begin('r', at('a')).end(FAILED);
@@ -144,7 +168,7 @@ test('while the store is away: what was known last, for a minute, then nothing',
     store: { read: async () => (away ? Promise.reject(new Error('gone')) : [worker('one', 0, [])]) },
     clock: { time: () => now },
   });
-  assert.deepEqual(await read(), { at: 100_000, replicas: [], rows: [] });
+  assert.deepEqual(await read(), { at: 100_000, replicas: [], rows: [], queues: [] });
   away = false;
   const seen = await read();
   assert.equal(seen.replicas.length, 1);
@@ -152,7 +176,7 @@ test('while the store is away: what was known last, for a minute, then nothing',
   now = 160_000;
   assert.deepEqual(await read(), seen);
   now = 160_001;
-  assert.deepEqual(await read(), { at: 160_001, replicas: [], rows: [] });
+  assert.deepEqual(await read(), { at: 160_001, replicas: [], rows: [], queues: [] });
 });
 
 test('a worker speaks at once and again, waits for no store, and leaves', async () => {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/ports/clock.ts';
-import type { LiveStore, RoutingWord, SurgeWord } from '../../core/ports/live.ts';
+import type { LiveStore, QueueRow, RoutingWord, SurgeWord } from '../../core/ports/live.ts';
 import type { CollectedFigures } from './live-figures.ts';
 
 export interface PublishLiveOptions {
@@ -10,6 +10,7 @@ export interface PublishLiveOptions {
   readonly worker: number;
   /** Requests under way here. */
   readonly running: () => number;
+  readonly queues?: () => readonly QueueRow[];
   /** What others need for their decisions. */
   readonly routing?: () => RoutingWord;
   readonly surge?: () => SurgeWord;
@@ -26,6 +27,7 @@ export function publishLive({
   replica,
   worker,
   running,
+  queues,
   routing,
   surge,
   clock,
@@ -45,6 +47,7 @@ export function publishLive({
         at: clock.time(),
         running: running(),
         rows: figures.rows(),
+        ...(queues === undefined ? {} : { queues: queues() }),
         ...(routing === undefined ? {} : { routing: routing() }),
         ...(surge === undefined ? {} : { surge: surge() }),
       };

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/ports/clock.ts';
-import type { LiveRow, LiveState, LiveStore, WorkerLive } from '../../core/ports/live.ts';
+import type { LiveRow, LiveState, LiveStore, QueueRow, WorkerLive } from '../../core/ports/live.ts';
 import { addSparse, BUCKETS, quantileOf } from '../../lib/histogram/log-histogram.ts';
 
 export interface ReadLiveOptions {
@@ -11,12 +11,12 @@ export interface ReadLiveOptions {
 
 /** What happens now, over all workers. Never rejects: while the store is away, what was known last; then nothing. */
 export function createReadLive({ store, clock, holdMs = 60_000 }: ReadLiveOptions): () => Promise<LiveState> {
-  let last: LiveState = { at: 0, replicas: [], rows: [] };
+  let last: LiveState = { at: 0, replicas: [], rows: [], queues: [] };
   return async () => {
     try {
       last = mergeLive(await store.read(), clock.time());
     } catch {
-      if (clock.time() - last.at > holdMs) last = { at: clock.time(), replicas: [], rows: [] };
+      if (clock.time() - last.at > holdMs) last = { at: clock.time(), replicas: [], rows: [], queues: [] };
     }
     return last;
   };
@@ -45,7 +45,27 @@ export function mergeLive(workers: readonly WorkerLive[], at: number): LiveState
     at,
     replicas: [...replicas.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     rows: [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum.show()),
+    queues: mergeQueues(workers.flatMap(({ queues }) => queues ?? [])),
   };
+}
+
+function mergeQueues(all: readonly QueueRow[]): LiveState['queues'] {
+  const models = [...new Set(all.map(({ model }) => model))].toSorted();
+  return models.map((model) => {
+    const rows = all.filter((row) => row.model === model);
+    const sum = (pick: (row: QueueRow) => number): number => rows.reduce((total, row) => total + pick(row), 0);
+    const waits = new Float64Array(BUCKETS);
+    for (const row of rows) addSparse(waits, row.waits);
+    return {
+      model,
+      interactive: sum(({ interactive }) => interactive),
+      batch: sum(({ batch }) => batch),
+      oldestMs: Math.max(...rows.map(({ oldestMs }) => oldestMs)),
+      refused: sum(({ refused }) => refused),
+      waited: waits.reduce((total, count) => total + count, 0),
+      waitP95: shown(quantileOf(waits, 0.95)),
+    };
+  });
 }
 
 class Sum {

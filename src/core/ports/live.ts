@@ -22,6 +22,20 @@ export interface LiveRow {
   readonly loads?: { readonly warm: number; readonly cold: number; readonly warmLatency: SparseCounts };
 }
 
+/** The queue of one model, as one worker has it. */
+export interface QueueRow {
+  readonly model: string;
+  /** Requests that wait now, by priority. */
+  readonly interactive: number;
+  readonly batch: number;
+  /** How long the one waits that came first, milliseconds. */
+  readonly oldestMs: number;
+  /** Refused for want of room in the last minute. */
+  readonly refused: number;
+  /** How long those waited that got room in the last minute, milliseconds. */
+  readonly waits: SparseCounts;
+}
+
 /** What a worker tells others for their decisions. Targets are named by their incarnation. */
 export interface RoutingWord {
   readonly running: readonly (readonly [incarnation: string, running: number])[];
@@ -65,6 +79,8 @@ export interface WorkerLive {
   /** Requests under way, those included that wait. */
   readonly running: number;
   readonly rows: readonly LiveRow[];
+  /** Of models for which somebody waits, or did in the last minute. */
+  readonly queues?: readonly QueueRow[];
   readonly routing?: RoutingWord;
   readonly surge?: SurgeWord;
 }
@@ -127,5 +143,16 @@ export interface LiveState {
     /** 0..1 of the tries that had to wait for their model, and the time of the others to the first token, or of whole answers; null where nothing is loaded. */
     readonly coldShare: number | null;
     readonly warmP95: number | null;
+  }[];
+  readonly queues: readonly {
+    readonly model: string;
+    readonly interactive: number;
+    readonly batch: number;
+    readonly oldestMs: number;
+    /** Of the last minute. */
+    readonly refused: number;
+    readonly waited: number;
+    /** Milliseconds; null where nobody got room after a wait. */
+    readonly waitP95: number | null;
   }[];
 }

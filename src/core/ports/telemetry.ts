@@ -3,6 +3,7 @@ import type { Arrived, RequestContext } from '../context.ts';
 import type { Ending } from '../ending.ts';
 import type { Json } from '../json.ts';
 import type { LedgerEvent } from '../ledger-event.ts';
+import type { Priority, QueueRefusal } from '../priority.ts';
 import type { SurgeAction } from '../surge.ts';
 
 /** Structured log lines. Fields never hold secrets or prompts: the adapter redacts by key as a second fence. */
@@ -25,7 +26,15 @@ export interface Metrics {
   /** `open` or `closed`: the breaker in front of the store. */
   storeState(state: 'up' | 'down'): void;
   quotaDenied(limit: string): void;
-  queue(deployment: string, running: number, waiting: number): void;
+  /** Requests that a deployment runs, as far as it has a bound. */
+  slots(deployment: string, running: number): void;
+  /** Requests that wait for a model. */
+  queue(model: string, priority: Priority, waiting: number): void;
+  /** One got its turn after so many milliseconds. */
+  waited(priority: Priority, ms: number): void;
+  queueRefused(model: string, reason: QueueRefusal): void;
+  /** This worker's share of a deployment's rate, units a second. */
+  rateShare(deployment: string, unit: 'tokens' | 'requests', share: number): void;
   /** A breaker changed. `state`: 0 closed, 1 on its way back, 2 open for probes, 3 open. */
   breaker(deployment: string, kind: string, state: 0 | 1 | 2 | 3): void;
   /** A deployment was passed over in a decision. */

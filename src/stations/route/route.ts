@@ -52,6 +52,8 @@ export interface RouteOptions {
 export interface RouteStation extends Station<RouteContext, Routed> {
   /** The route that it would take; before anything is reserved, rules that read what is left see -1. Throws likewise. */
   readonly routeOf: (ctx: RuleContext) => Route;
+  /** The decision anew, for a request that waited; it counts as load where it goes now. */
+  readonly again: (ctx: RouteContext) => Decision;
   readonly preview: (ctx: RouteContext) => { readonly decision: Decision; readonly words: string };
 }
 
@@ -136,25 +138,25 @@ export function createRoute({
     return { decision, leftOut, affinity, classMs, words };
   }
 
+  function decideAndHold(ctx: RouteContext): Decided {
+    const now = clock.now();
+    const decided = decideOn(ctx, now);
+    hold(engine, ctx, decided.decision.candidates[0].deployment, now);
+    return decided;
+  }
+
   return {
     name: 'route',
     run: (ctx) => {
-      const now = clock.now();
-      const decided = decideOn(ctx, now);
+      const decided = decideAndHold(ctx);
       const { decision, words } = decided;
       tell(metrics, decided);
-      hold(engine, ctx, decision.candidates[0].deployment, now);
       return { note: { decision: decision.route.id, reason: words }, adds: { decision } };
     },
-    routeOf: (ctx) => {
-      const asked = askedOf(ctx);
-      return wayOf(ctx.config, asked, tableOf(ctx.config).take(ctx, asked)).route;
-    },
+    again: (ctx) => decideAndHold(ctx).decision,
+    routeOf: (ctx) => wayOf(ctx.config, askedOf(ctx), tableOf(ctx.config).take(ctx, askedOf(ctx))).route,
     finish: ({ id }) => engine.tries.drop(id, clock.now()),
-    preview: (ctx) => {
-      const { decision, words } = decideOn(ctx, clock.now(), true);
-      return { decision, words };
-    },
+    preview: (ctx) => decideOn(ctx, clock.now(), true),
   };
 }
 

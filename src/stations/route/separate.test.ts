@@ -32,7 +32,7 @@ function at(name: string, backend: string, { stage = 'full', percent = 0, zone =
   return {
     ...made,
     backend: { ...made.backend, zone },
-    concurrency: limit === undefined ? null : { limit, queue: 0, queueTimeoutMs: 0, text: null },
+    concurrency: limit === undefined ? null : { limit, perInstance: null },
   };
 }
 

@@ -54,12 +54,17 @@ export function bench({
   workerIndex = 0,
   directory = NO_DIRECTORY,
   recorded,
-}: Partial<Pick<ScheduleOptions, 'workers' | 'workerIndex' | 'directory' | 'recorded'>> = {}): Bench {
+  again,
+}: Partial<Pick<ScheduleOptions, 'workers' | 'workerIndex' | 'directory' | 'recorded' | 'again'>> = {}): Bench {
   const seen: string[] = [];
   const metrics = {
     anomaly: (kind: string) => seen.push(kind),
     quotaDenied: (limit: string) => seen.push(`denied ${limit}`),
-    queue: (deployment: string, running: number, waiting: number) => seen.push(`${deployment} ${running}/${waiting}`),
+    slots: (deployment: string, running: number) => seen.push(`${deployment} runs ${running}`),
+    queue: (model: string, priority: string, waiting: number) => seen.push(`${model} ${priority} waits ${waiting}`),
+    queueRefused: (model: string, reason: string) => seen.push(`${model} ${reason}`),
+    waited: () => {},
+    rateShare: () => {},
   } as unknown as Metrics;
   const log: Log = { debug() {}, info() {}, warn() {}, error: (message) => seen.push(message) };
   const store = new FakeStore();
@@ -78,6 +83,7 @@ export function bench({
       directory,
       stateLost: () => made.stateLost,
       recorded,
+      ...(again === undefined ? {} : { again }),
     }),
   };
   return made;
@@ -85,7 +91,7 @@ export function bench({
 
 export function deployment(
   id: string,
-  concurrency: { limit: number; queue: number; text?: string } | null = null,
+  room: { limit: number; queue: number; text?: string } | null = null,
 ): Deployment {
   return {
     id,
@@ -93,7 +99,9 @@ export function deployment(
     backend: { name: `at-${id}` },
     price: { currency: 'EUR', promptPerMtok: 1_000_000, cachedPerMtok: 0, completionPerMtok: 2_000_000 },
     profile: { defaultMaxTokens: 300 },
-    concurrency: concurrency === null ? null : { queueTimeoutMs: 100, text: null, ...concurrency },
+    concurrency: room === null ? null : { limit: room.limit, perInstance: null },
+    rates: null,
+    queue: { size: room?.queue ?? 0, bytes: 1_000_000, timeoutMs: 100, text: room?.text ?? null },
   } as unknown as Deployment;
 }
 
@@ -141,6 +149,8 @@ export function context(asked: Asked = {}): RequestContext {
       tenantDefaults: {
         limits: [{ unit: 'requests', window: { kind: 'sliding', seconds: 60 }, limit: 1, per: 'tenant' }],
       },
+      priorities: { batchTiers: new Set(['batch']), batchShare: 0.1 },
+      server: { messageTimeoutMs: 5000 },
       aliases: new Map([['alias', 'm']]),
       models: new Map([['m', { deployments }]]),
       ledger: {
@@ -171,8 +181,13 @@ export async function runOf(b: Bench, ctx: RequestContext): Promise<Note> {
 
 export const finishOf = async (b: Bench, ctx: RequestContext, over: object = {}): Promise<void> =>
   b.schedule.station.finish?.(ctx, ending(over));
-export const placeOf = async (b: Bench, ctx: RequestContext): Promise<Note | undefined> =>
-  b.schedule.station.place?.(ctx);
+/** Places it as the walk does: what is added is there for the next ones. */
+export async function placeOf(b: Bench, ctx: RequestContext): Promise<Note | undefined> {
+  const said = await b.schedule.station.place?.(ctx);
+  if (said === undefined || !('adds' in said)) return said as Note | undefined;
+  Object.assign(ctx, said.adds);
+  return said.note;
+}
 export const refusal = async (work: Promise<unknown>): Promise<GatewayError> => {
   const error = await work.then(
     () => null,

@@ -1,4 +1,5 @@
-import type { Arrived, Authenticated, Received, RequestContext, Scheduled } from '../../core/context.ts';
+import type { Arrived, Authenticated, Received, RequestContext, Routed, Scheduled } from '../../core/context.ts';
+import type { Decision } from '../../core/decision.ts';
 import type { Ending } from '../../core/ending.ts';
 import { GatewayError } from '../../core/error.ts';
 import type { OperationId } from '../../core/ids.ts';
@@ -6,16 +7,22 @@ import type { Amounts } from '../../core/limit.ts';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { type DirectoryView, NO_DIRECTORY } from '../../core/ports/directory-view.ts';
+import type { QueueRow } from '../../core/ports/live.ts';
 import type { StateKept } from '../../core/ports/epoch-store.ts';
 import type { QuotaStore } from '../../core/ports/quota-store.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
-import type { Snapshot } from '../../core/snapshot.ts';
+import type { Deployment, Snapshot } from '../../core/snapshot.ts';
 import type { Attempt, Note, Station, Step } from '../../core/station.ts';
 import { NOTHING, takenBy } from '../../core/settlement.ts';
 import { admit, type Verdict } from './admission.ts';
+import { estimateOf } from './estimate.ts';
 import { createLeaseKeeper } from './lease-keeper.ts';
-import { createPlacement, endedInQueue, type Seat } from './placement.ts';
-import { createSlotPools } from './slot-pools.ts';
+import { Gates, type RateSource } from './gates.ts';
+import { endedInQueue, Placement, type Seat } from './placement.ts';
+import { askedPriority } from './priority-of.ts';
+import { Rooms } from './rooms.ts';
+import { tokensAt } from './tokens-at.ts';
+import { type After, afterByTimer } from './waiting-room.ts';
 
 /** What the station leans on. */
 export interface ScheduleOptions {
@@ -36,6 +43,13 @@ export interface ScheduleOptions {
    * settled, so that a crash in between leaves a lease that runs out, and that is told of. Must resolve soon whatever happens.
    */
   readonly recorded?: ((config: Snapshot) => MaybePromise<unknown>) | undefined;
+  /** Decides anew on a request that waited. Throws what it is refused with. Default: what was decided stays. */
+  readonly again?: (ctx: RequestContext) => Decision;
+  /** The part of a deployment's endpoints that is well, 0..1. Default: all. */
+  readonly aliveOf?: (deployment: Deployment) => number;
+  /** Are rates shared out by a store (`Schedule.rates`)? Default: each worker has its part. */
+  readonly sharesRates?: boolean;
+  readonly after?: After;
 }
 
 /** The station, and where its choice of the first candidate is read. */
@@ -43,6 +57,11 @@ export interface Schedule {
   readonly station: Station<Arrived & Authenticated & Received, Scheduled>;
   /** Index of the first candidate that has room for this request; 0 before `place`. */
   readonly placementOf: (ctx: Arrived) => number;
+  readonly rates: RateSource;
+  /** Looks at what changes without a request: endpoints, and who waits for them. To be called some times a second. */
+  readonly tick: () => void;
+  /** Of models for which somebody waits, or did in the last minute. */
+  readonly queues: () => readonly QueueRow[];
 }
 
 /** An operator has to do something first. */
@@ -53,6 +72,8 @@ interface Booking {
   verdict: Verdict | null;
   readonly admitting: Promise<unknown>;
   seat: Seat | null;
+  /** All that it had, for what it took there must be corrected. */
+  readonly seats: Seat[];
   start: number;
   closed: boolean;
 }
@@ -89,6 +110,37 @@ function seatNote({ admission }: RequestContext, { deployment, waitedMs }: Seat)
   return { decision: admission.kind, reason: `${reserved}; slot at ${deployment.id} after ${Math.round(waitedMs)} ms` };
 }
 
+/** It has this seat now, and the one before no more. Throws when it is over. */
+function sit(ctx: RequestContext, booking: Booking, seat: Seat): Note {
+  if (booking.seat !== seat) booking.seats.push(seat);
+  if (booking.closed) {
+    leave(seat);
+    seat.entry?.settle(0);
+    throw endedInQueue();
+  }
+  if (booking.seat !== seat) leave(booking.seat);
+  booking.seat = seat;
+  return seatNote(ctx, seat);
+}
+
+/** The request is over: it leaves, and what it took everywhere takes the place of what was expected. */
+function leaveAll(booking: Booking, ending: Ending): void {
+  booking.closed = true;
+  leave(booking.seat);
+  booking.seat = null;
+  for (const { deployment, entry } of booking.seats) entry?.settle(tokensAt(ending, deployment));
+}
+
+function leave(seat: Seat | null): void {
+  seat?.entry?.leave();
+}
+
+/** What it will probably take of a deployment: what is reserved for it. */
+function tokensOf({ config, request }: RequestContext): number {
+  const { promptTokens, outputTokens } = estimateOf(config, request);
+  return promptTokens + outputTokens;
+}
+
 /** Gives back what was reserved and takes what was used. */
 async function settle(
   ctx: Partial<RequestContext> & Arrived,
@@ -120,7 +172,10 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   const bookings = new Map<OperationId, Booking>();
   const finished = new WeakSet<object>();
   const leases = createLeaseKeeper({ store, metrics, log });
-  const placement = createPlacement({ pools: createSlotPools({ workers, workerIndex, metrics }), clock });
+  const { again = ({ decision }) => decision, aliveOf = () => 1, sharesRates = false, after = afterByTimer } = options;
+  const gates = new Gates({ workers, workerIndex, metrics, clock, sharesRates, aliveOf });
+  const rooms = new Rooms({ workers, workerIndex, metrics, clock, after, gates });
+  const placement = new Placement({ gates, rooms, metrics, clock, again });
 
   /** A request that is over has no booking any more, and must not get another one: nobody would give it back. */
   function bookingOf({ operation }: Arrived): Booking {
@@ -132,8 +187,9 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   async function run(ctx: Arrived & Authenticated & Received): Promise<Step<Scheduled>> {
     if (finished.has(ctx)) throw endedInQueue();
     applyLossRule(ctx, options);
+    askedPriority(ctx);
     const admitting = admit(ctx, { store, metrics, directory });
-    const booking: Booking = { verdict: null, admitting, seat: null, start: 0, closed: false };
+    const booking: Booking = { verdict: null, admitting, seat: null, seats: [], start: 0, closed: false };
     bookings.set(ctx.operation, booking);
     const verdict = await admitting;
     booking.verdict = verdict;
@@ -145,24 +201,15 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     return { note: { decision: 'held', reason }, adds: { admission: verdict } };
   }
 
-  function sit(ctx: RequestContext, booking: Booking, seat: Seat): Note {
-    if (booking.closed) {
-      seat.release();
-      throw endedInQueue();
-    }
-    if (booking.seat !== seat) booking.seat?.release();
-    booking.seat = seat;
-    return seatNote(ctx, seat);
-  }
-
-  function place(ctx: RequestContext): MaybePromise<Note> {
+  function place(ctx: RequestContext): MaybePromise<Note | Step<Partial<Routed>>> {
     applyStoreRule(ctx);
     const booking = bookingOf(ctx);
-    const seated = (seat: Seat): Note => {
+    const seated = (seat: Seat): Note | Step<Partial<Routed>> => {
       booking.start = seat.start;
-      return sit(ctx, booking, seat);
+      const note = sit(ctx, booking, seat);
+      return seat.decision === ctx.decision ? note : { note, adds: { decision: seat.decision } };
     };
-    const seat = placement.place(ctx);
+    const seat = placement.place(ctx, tokensOf(ctx));
     return isPromise(seat) ? seat.then(seated) : seated(seat);
   }
 
@@ -171,8 +218,8 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     const { seat: before } = booking;
     if (before !== null && before.deployment.id === candidate.deployment.id) return sit(ctx, booking, before);
     booking.seat = null;
-    before?.release();
-    const seat = placement.seatAt(ctx, candidate.deployment);
+    leave(before);
+    const seat = placement.seatAt(ctx, candidate.deployment, tokensOf(ctx));
     return isPromise(seat) ? seat.then((found) => sit(ctx, booking, found)) : sit(ctx, booking, seat);
   }
 
@@ -182,11 +229,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     const booking = bookings.get(ctx.operation);
     bookings.delete(ctx.operation);
     leases.letGo(ctx.operation);
-    if (booking !== undefined) {
-      booking.closed = true;
-      booking.seat?.release();
-      booking.seat = null;
-    }
+    if (booking !== undefined) leaveAll(booking, ending);
     try {
       await settle(ctx, booking, ending, { store, metrics, recorded });
     } catch (error) {
@@ -201,5 +244,11 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   return {
     station: { name: 'schedule', run, place, attempt, finish },
     placementOf: ({ operation }) => bookings.get(operation)?.start ?? 0,
+    rates: gates,
+    queues: () => rooms.rows(),
+    tick: () => {
+      gates.refresh();
+      rooms.lookAround();
+    },
   };
 }

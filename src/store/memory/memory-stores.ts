@@ -34,6 +34,7 @@ export function createMemoryStores({
     directory: createMemoryDirectoryStore({ clock }),
     spend: createSpendReader({ source, clock, zone: ledger.zone }),
     budgets: createMemoryBudgetState({ clock }),
+    rateShares: null,
     live: createMemoryLiveStore({ clock }),
     rolloutFigures: createMemoryRolloutFigures(),
     jobs: new MemoryJobStore({ clock }),

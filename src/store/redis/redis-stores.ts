@@ -22,6 +22,7 @@ import { createRedisLedgerReader } from './ledger-reader.ts';
 import { createRedisLiveStore } from './live-store.ts';
 import { createRedisQuotaStore, LEDGER_TTL_MS } from './quota-store.ts';
 import { createRedisRolloutFigures } from './rollout-figures.ts';
+import { createRedisRateShares } from './rate-shares.ts';
 import { createScriptRunner, readScripts } from './script-runner.ts';
 import type { ScriptSources } from './script-runner.ts';
 import { createRedisSpendSource } from './spend-source.ts';
@@ -92,6 +93,7 @@ export function createRedisStores({
       prefix: redis.keyPrefix,
       connect: () => connectRedis({ redis, onError: (error) => log.debug('budget connection', { error }) }),
     }),
+    rateShares: createRedisRateShares({ client, run, call, prefix: redis.keyPrefix }),
     live: createRedisLiveStore({ client, call, prefix: redis.keyPrefix }),
     rolloutFigures: createRedisRolloutFigures({ client, call, prefix: redis.keyPrefix }),
     jobs: createRedisJobStore({ client, call, prefix: redis.keyPrefix }),

@@ -12,6 +12,7 @@ const PARTS = {
   touch: ['clock', 'touch'],
   claim: ['clock', 'claim'],
   rest: ['clock', 'rest'],
+  'share-rates': ['clock', 'share-rates'],
   trace: ['trace'],
   rows: ['rows'],
   'epoch-look': ['clock', 'epoch-look'],

@@ -102,6 +102,17 @@ export interface Live {
     readonly running: number;
   }[];
   readonly data: readonly LiveRow[];
+  readonly queues: readonly QueueRow[];
+}
+
+export interface QueueRow {
+  readonly model: string;
+  readonly interactive: number;
+  readonly batch: number;
+  readonly oldest_ms: number;
+  readonly refused_per_minute: number;
+  readonly waited_per_minute: number;
+  readonly wait_ms_p95: number | null;
 }
 
 export interface Deployment {

@@ -1,5 +1,5 @@
 import { sparkline } from '../charts/sparkline.ts';
-import type { Live, LiveRow } from '../data/wire.ts';
+import type { Live, LiveRow, QueueRow } from '../data/wire.ts';
 import { h } from '../markup/node.ts';
 import type { Child, UiElement } from '../markup/node.ts';
 import { badge, card, stat, stats } from '../parts/card.ts';
@@ -33,6 +33,9 @@ export function liveView({ facts, status, trail, now }: ViewModel): Child {
       },
       liveTable(live.data),
     ),
+    live.queues.length === 0
+      ? null
+      : card({ id: 'queues', title: 'Waiting for room', wide: true }, queueTable(live.queues)),
     card({ id: 'replicas', title: 'Replicas', wide: true }, replicaTable(live.replicas, now)),
   ]);
 }
@@ -81,6 +84,24 @@ export function liveTable(rows: readonly LiveRow[]): UiElement {
       { head: '95 %', number: true, cell: ({ latency_ms_p95 }) => ms(latency_ms_p95) },
       { head: 'First token', number: true, cell: ({ first_token_ms_p50 }) => ms(first_token_ms_p50) },
       ...(rows.some(({ cold_share }) => cold_share !== null) ? LOADS : []),
+    ],
+  });
+}
+
+function queueTable(rows: readonly QueueRow[]): UiElement {
+  return dataTable<QueueRow>({
+    caption: 'Requests that wait for a model with no room',
+    hideCaption: true,
+    rows,
+    empty: 'Nobody waits.',
+    columns: [
+      { head: 'Model', cell: ({ model }) => named(model) },
+      { head: 'Interactive', number: true, cell: ({ interactive }) => count(interactive) },
+      { head: 'Batch', number: true, cell: ({ batch }) => count(batch) },
+      { head: 'Longest now', number: true, cell: ({ oldest_ms }) => duration(oldest_ms) },
+      { head: 'Waited/min', number: true, cell: ({ waited_per_minute }) => count(waited_per_minute) },
+      { head: '95 %', number: true, cell: ({ wait_ms_p95 }) => ms(wait_ms_p95) },
+      { head: 'Refused/min', number: true, cell: ({ refused_per_minute }) => count(refused_per_minute) },
     ],
   });
 }

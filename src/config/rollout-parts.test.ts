@@ -56,7 +56,7 @@ test('each part is told of once, with when it takes effect', () => {
     'timeouts promotion',
     'breakers promotion',
   ]);
-  assert.equal(all.merged.timeouts.idleMs, 60_000);
+  assert.equal(all.merged.timeouts.idleMs, 45_000);
   assert.equal(all.merged.tenants.get('acme')?.tier, 'gold');
 });
 
@@ -88,7 +88,7 @@ test('Envoy knows the backends of both; slots are counted as before; one that is
       {
         name: 'm',
         deployments: [
-          { backend: 'a', limits: { concurrency: 9 } },
+          { backend: 'a', limits: { concurrency: 9, tokens_per_second: 100 } },
           { backend: 'c', limits: { concurrency: 7 } },
         ],
       },
@@ -105,4 +105,5 @@ test('Envoy knows the backends of both; slots are counted as before; one that is
     merged.models.get('m')?.deployments.map(({ id, concurrency }) => `${id} ${concurrency?.limit}`),
     ['m@a 4', 'm@c 7'],
   );
+  assert.equal(merged.models.get('m')?.deployments[0]?.rates ?? null, null);
 });

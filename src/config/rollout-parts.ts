@@ -80,7 +80,7 @@ function plainOf(key: keyof Snapshot, all: Snapshot): unknown {
     case 'models':
       return [...all.models.values()].map(({ deployments, ...model }) => ({
         ...model,
-        deployments: deployments.map(({ backend, concurrency: _concurrency, ...each }) => ({
+        deployments: deployments.map(({ concurrency: _c, rates: _r, queue: _q, backend, ...each }) => ({
           ...each,
           backend: backend.name,
         })),
@@ -114,7 +114,8 @@ function mergeModel(old: Snapshot, model: Model, backends: ReadonlyMap<string, B
   const deployments = model.deployments.map((deployment): Deployment => {
     const known = before.find(({ id }) => id === deployment.id);
     const backend = backends.get(deployment.backend.name) ?? deployment.backend;
-    return { ...deployment, backend, concurrency: known === undefined ? deployment.concurrency : known.concurrency };
+    const { rates: _rates, queue: _queue, ...own } = deployment;
+    return { ...own, backend, ...limitsOf(known ?? deployment) };
   });
   return { ...model, deployments };
 }
@@ -139,16 +140,20 @@ function backendParts(old: Snapshot, next: Snapshot): readonly RolloutPart[] {
   return parts;
 }
 
-/** Slots are shared by all requests: what they are is not known twice. */
+/** What all requests share: it is not counted by two rules. */
+function limitsOf({ concurrency, rates, queue }: Deployment): Pick<Deployment, 'concurrency' | 'rates' | 'queue'> {
+  return { concurrency, ...(rates === undefined ? {} : { rates }), ...(queue === undefined ? {} : { queue }) };
+}
+
 function limitParts(old: Snapshot, next: Snapshot): readonly RolloutPart[] {
   const before = new Map(
     [...old.models.values()].flatMap(({ deployments }) => deployments.map((one) => [one.id, one])),
   );
   return [...next.models.values()]
     .flatMap(({ deployments }) => deployments)
-    .filter(({ id, concurrency }) => {
-      const known = before.get(id);
-      return known !== undefined && !isDeepStrictEqual(known.concurrency, concurrency);
+    .filter((deployment) => {
+      const known = before.get(deployment.id);
+      return known !== undefined && !isDeepStrictEqual(limitsOf(known), limitsOf(deployment));
     })
     .map(({ id }) => ({ part: `${id}: limits`, how: 'promotion' as const }));
 }

@@ -102,6 +102,7 @@ export function config(models: readonly Model[], routes: readonly Route[], chang
       text: null,
     },
     surge: null,
+    priorities: { batchTiers: new Set(), batchShare: 0.1 },
     ...changes,
   };
   return made as Snapshot;

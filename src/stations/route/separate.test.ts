@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { GatewayError } from '../../core/error.ts';
-import type { Deployment, Model } from '../../core/snapshot.ts';
+import type { Deployment, Model, Route, Snapshot } from '../../core/snapshot.ts';
 import type { Stage } from '../../core/stage.ts';
 import type { Zone, ZoneRules } from '../../core/zone.ts';
 import { createEngine } from '../../routing/engine.ts';
@@ -166,6 +166,21 @@ test('batch work goes to its zone, uses hot ones below their bound only, and is 
   const refused = refusalOf(() => decide(busy(hotOnly, { h: 5 }), hotOnly, BATCH));
   assert.deepEqual([refused.code, refused.status, refused.retryAfterMs], ['zone_saturated', 429, 10_000]);
   assert.equal(decide(busy(hotOnly, { h: 5 }), hotOnly, named()).ids, 'm@h');
+});
+
+test('batch work is batch work whoever says so, and a zone of the route goes before', () => {
+  const models = [of(at('m', 'h', { limit: 10 }), at('m', 'b', { zone: 'batch' }))];
+  const rules = { zones: ZONES, priorities: { batchTiers: new Set(['bulk']), batchShare: 0.1 } };
+  const byName = config(models, [], rules);
+  const first = (snapshot: Snapshot, ask: Ask = named()): string =>
+    decide(bench(), snapshot, ask).ids.split(' ')[0] ?? '';
+  const asked = named({ headers: [['x-request-priority', 'batch']] });
+  assert.deepEqual([first(byName), first(byName, asked)], ['m@h', 'm@b']);
+  assert.equal(first(byName, named({ tier: 'bulk' })), 'm@b');
+  const routed = (more: Partial<Route>) =>
+    config(models, [route('r', { candidates: [candidate('m')], ...more })], rules);
+  assert.equal(first(routed({ priority: 'batch' }), {}), 'm@b');
+  assert.equal(first(routed({ zone: 'hot' }), { headers: asked.headers ?? [] }), 'm@h');
 });
 
 test('how busy hot ones are that have no bound is not known: batch work stays away', () => {

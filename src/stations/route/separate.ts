@@ -1,7 +1,7 @@
-import { requestTypeOf } from '../../core/request-type.ts';
+import { isBatchWork } from '../../core/batch-work.ts';
 import { GatewayError } from '../../core/error.ts';
 import type { StageView } from '../../core/ports/stage-view.ts';
-import type { Route, Snapshot } from '../../core/snapshot.ts';
+import type { Route } from '../../core/snapshot.ts';
 import type { Zone } from '../../core/zone.ts';
 import type { Board } from '../../routing/board.ts';
 import { isGray, ledTo } from './gray.ts';
@@ -84,17 +84,15 @@ function only(groups: readonly Group[], set: ReadonlySet<Weighted>, reason?: 'ca
     .filter(({ candidates }) => candidates.length > 0);
 }
 
-/** The zone of a request, by its route, else by its type. A route that leads to gray ones is as hot as its requests are. */
-export function zoneOfRequest(ctx: RouteContext, route: Pick<Route, 'zone'>, zones: Snapshot['zones']): Zone {
+/** The zone of a request: its route's, else by whether it is batch work. A route that leads to gray ones is as hot as its requests are. */
+export function zoneOfRequest(ctx: RouteContext, route: Pick<Route, 'zone' | 'priority'>): Zone {
   if (route.zone === 'hot' || route.zone === 'batch') return route.zone;
-  // Nobody waits for a job.
-  if (ctx.principal.job !== undefined) return 'batch';
-  return zones?.batchTypes.has(requestTypeOf(ctx)) === true ? 'batch' : 'hot';
+  return isBatchWork(ctx, route) ? 'batch' : 'hot';
 }
 
 function roomsOf(usual: readonly Weighted[], { ctx, route, board }: SeparateOptions): Rooms {
   const { zones } = ctx.config;
-  const own = zoneOfRequest(ctx, route, zones);
+  const own = zoneOfRequest(ctx, route);
   if (zones === undefined) return { own, spill: null, isFull: false, note: null };
   const inZone = (zone: Zone): readonly Weighted[] =>
     usual.filter(({ deployment }) => (deployment.backend.zone ?? 'hot') === zone);
@@ -137,7 +135,7 @@ function refusal(barred: readonly Barred[], route: Route, ctx: RouteContext): Ga
   const waits = barred.some(
     ({ why, candidate }) => why === 'zone' && (candidate.deployment.backend.zone ?? 'hot') === 'hot',
   );
-  if (waits && zoneOfRequest(ctx, route, zones) === 'batch')
+  if (waits && zoneOfRequest(ctx, route) === 'batch')
     return new GatewayError('zone_saturated', 'There is no room for batch work now. Please try again later.', {
       retryAfterMs: zones?.retryAfterMs ?? 1000,
       headers: [['x-fallback-reason', 'zone']],

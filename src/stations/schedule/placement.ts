@@ -1,14 +1,14 @@
+import { isBatchWork } from '../../core/batch-work.ts';
 import type { RequestContext } from '../../core/context.ts';
 import type { Decision } from '../../core/decision.ts';
 import { GatewayError } from '../../core/error.ts';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
-import type { QueueRefusal } from '../../core/priority.ts';
+import type { Priority, QueueRefusal } from '../../core/priority.ts';
 import type { Deployment } from '../../core/snapshot.ts';
 import type { Entry } from './gate.ts';
 import type { Gates } from './gates.ts';
-import { priorityOf } from './priority-of.ts';
 import { poolOf, type Rooms } from './rooms.ts';
 import type { Option, Waited, WaitingRoom } from './waiting-room.ts';
 
@@ -152,7 +152,7 @@ export class Placement {
       return { kind: 'refused', why: 'no_queue' };
     return room.wait({
       ctx,
-      priority: priorityOf(ctx, ctx.decision.route),
+      priority: priorityOf(ctx),
       cost: tokens,
       options,
       timeoutMs: Math.min(queue.timeoutMs, ctx.deadline - this.#options.clock.now(), mostMs),
@@ -179,7 +179,7 @@ export class Placement {
     metrics.queueRefused(deployment.model, why);
     room.refused();
     const rateMs = gates.of(deployment, ctx.config.generation)?.waitMs(tokens) ?? 0;
-    const drainMs = room.drainMs(priorityOf(ctx, ctx.decision.route)) ?? USUAL_RETRY_MS;
+    const drainMs = room.drainMs(priorityOf(ctx)) ?? USUAL_RETRY_MS;
     const retryAfterMs = Math.max(LEAST_RETRY_MS, drainMs, Number.isFinite(rateMs) ? rateMs : 0);
     return new GatewayError(
       'deployment_saturated',
@@ -191,4 +191,8 @@ export class Placement {
       },
     );
   }
+}
+
+function priorityOf(ctx: RequestContext): Priority {
+  return isBatchWork(ctx, ctx.decision.route) ? 'batch' : 'interactive';
 }

@@ -19,7 +19,7 @@ import { estimateOf } from './estimate.ts';
 import { createLeaseKeeper } from './lease-keeper.ts';
 import { Gates, type RateSource } from './gates.ts';
 import { endedInQueue, Placement, type Seat } from './placement.ts';
-import { askedPriority } from './priority-of.ts';
+import { askedPriority } from '../../core/batch-work.ts';
 import { Rooms } from './rooms.ts';
 import { tokensAt } from './tokens-at.ts';
 import { type After, afterByTimer } from './waiting-room.ts';

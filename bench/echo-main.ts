@@ -4,8 +4,8 @@
  */
 import { rmSync } from 'node:fs';
 import { Server, ServerCredentials, type ServerDuplexStream, type ServiceDefinition } from '@grpc/grpc-js';
-import { withRaisedResetLimits } from '../src/extproc/reset-limits.ts';
-import { HEALTH } from '../src/extproc/service.ts';
+import { withRaisedResetLimits } from '../src/extproc/grpc/reset-limits.ts';
+import { encodeHealthCheckResponse } from '../src/extproc/codec/health-check.ts';
 import { LEVEL_KEY } from '../src/extproc/server.ts';
 import type { CannedSet } from './setups/canned.ts';
 
@@ -106,7 +106,18 @@ server.addService(service, {
     else onRequest(call);
   },
 });
-server.addService(HEALTH, {
+const health: ServiceDefinition = {
+  Check: {
+    path: '/grpc.health.v1.Health/Check',
+    requestStream: false,
+    responseStream: false,
+    requestDeserialize: same,
+    responseSerialize: encodeHealthCheckResponse,
+    requestSerialize: same,
+    responseDeserialize: same,
+  },
+};
+server.addService(health, {
   Check: (_call: unknown, callback: (error: null, serving: boolean) => void) => callback(null, true),
 });
 

@@ -5,7 +5,7 @@
 import { load } from '../src/app/load.ts';
 import { startWorker } from '../src/app/worker.ts';
 import { encodeProcessingResponse, type ProcessingResponse } from '../src/extproc/codec/processing-response.ts';
-import { EXTERNAL_PROCESSOR } from '../src/extproc/service.ts';
+import { PROCESS_CODEC } from '../src/extproc/service.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import type { Canned } from './setups/canned.ts';
 
@@ -39,7 +39,7 @@ function canned(): Canned {
   };
 }
 
-Object.assign(EXTERNAL_PROCESSOR['Process'] ?? {}, { responseSerialize: record });
+PROCESS_CODEC.encode = record;
 const loaded = load(path);
 await startWorker({ loaded, index: 0, runDir, replica: 'bench', log: createLog({ level: 'error' }) });
 process.on('message', () => {

@@ -27,6 +27,7 @@ export interface Plan {
 
 const LIMITS: readonly SetupName[] = ['tokenlat-no-limits', 'tokenlat-all-limits'];
 const ALL: readonly SetupName[] = ['direct', 'envoy', 'echo', 'tokenlat', 'tokenlat-2', 'tokenlat-minimal'];
+const GRPC: readonly SetupName[] = ['tokenlat-grpc-js'];
 const ONE_WORKER = ALL.filter((name) => name !== 'tokenlat-2');
 const THREE: readonly SetupName[] = ['envoy', 'echo', 'tokenlat'];
 
@@ -38,8 +39,8 @@ export function planOf(mode: Plan['mode']): Plan {
   const quick = mode === 'quick';
   const durationMs = quick ? 1500 : 3000;
   const base = [
-    closed('plain', 'plain chat, 16 connections', PLAIN, 16, durationMs, [...ALL, ...LIMITS]),
-    closed('stream100', '100-chunk stream, 8 connections', STREAM, 8, quick ? 2000 : 4000, ONE_WORKER),
+    closed('plain', 'plain chat, 16 connections', PLAIN, 16, durationMs, [...ALL, ...LIMITS, ...GRPC]),
+    closed('stream100', '100-chunk stream, 8 connections', STREAM, 8, quick ? 2000 : 4000, [...ONE_WORKER, ...GRPC]),
     {
       ...closed('latency', 'plain chat, 100 requests a second', PLAIN, 64, quick ? 2000 : 6000, ['direct', ...THREE]),
       rate: 100,

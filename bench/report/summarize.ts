@@ -38,6 +38,8 @@ const compare = (
 const COMPARISONS: Readonly<Record<string, Comparison>> = {
   ext_proc_cpu_plain_vs_echo: compare('plain', 'tokenlat', 'echo', cpu('ext_proc')),
   ext_proc_cpu_stream100_vs_echo: compare('stream100', 'tokenlat', 'echo', cpu('ext_proc')),
+  ext_proc_cpu_plain_vs_grpc_js: compare('plain', 'tokenlat', 'tokenlat-grpc-js', cpu('ext_proc')),
+  ext_proc_cpu_stream100_vs_grpc_js: compare('stream100', 'tokenlat', 'tokenlat-grpc-js', cpu('ext_proc')),
   ext_proc_cpu_plain_minimal_vs_echo: compare('plain', 'tokenlat-minimal', 'echo', cpu('ext_proc')),
   ext_proc_cpu_stream100_minimal_vs_echo: compare('stream100', 'tokenlat-minimal', 'echo', cpu('ext_proc')),
   ext_proc_cpu_prompt_8k_vs_echo: compare('prompt-8k', 'tokenlat', 'echo', cpu('ext_proc')),

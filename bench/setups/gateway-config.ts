@@ -5,6 +5,8 @@ export interface GatewayShape {
   readonly everything: boolean;
   /** With everything on: no limit, those of most deployments, or each one that there is at every level. */
   readonly limits?: 'none' | 'some' | 'all';
+  /** Who speaks gRPC. Default: lean. */
+  readonly grpc?: 'lean' | 'grpc-js';
 }
 
 /** Where a gateway of the bench listens. */
@@ -40,12 +42,16 @@ const LIMITS = {
 } as const;
 
 /** The configuration as a file's text. */
-export function gatewayConfig({ workers, everything, limits = 'some' }: GatewayShape, places: GatewayPlaces): string {
+export function gatewayConfig(
+  { workers, everything, limits = 'some', grpc = 'lean' }: GatewayShape,
+  places: GatewayPlaces,
+): string {
   const price = '{ currency: USD, prompt_per_mtok: 0.50, cached_per_mtok: 0.05, completion_per_mtok: 1.50 }';
   return `version: 1
 listen: { address: 127.0.0.1, port: ${places.listen}, admin_port: ${places.admin} }
 server:
   workers: ${workers}
+  grpc: ${grpc}
   socket_dir: ${JSON.stringify(places.socketDir)}
   ops: { address: 127.0.0.1, port: ${places.ops} }
 ${places.redis === null ? '' : redisPart(places.redis)}auth:

@@ -4,6 +4,7 @@ export type SetupName =
   | 'envoy'
   | 'echo'
   | 'tokenlat'
+  | 'tokenlat-grpc-js'
   | 'tokenlat-2'
   | 'tokenlat-no-limits'
   | 'tokenlat-all-limits'

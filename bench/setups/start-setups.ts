@@ -51,6 +51,7 @@ export async function startSetups({ dir, payloads, nodeArgs }: StartOptions): Pr
     await startAlone(place(base, 'envoy', everything)),
     await startEcho(await place(base, 'echo', everything), payloads),
     await startGateway(await place(withRedis, 'tokenlat', everything), nodeArgs, redis.pid),
+    await startGateway(await place(withRedis, 'tokenlat-grpc-js', { ...everything, grpc: 'grpc-js' }), [], redis.pid),
     await startGateway(await place(withRedis, 'tokenlat-2', { ...everything, workers: 2 }), [], redis.pid),
     ...(await Promise.all(
       (['none', 'all'] as const).map(async (limits) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { bodyWatchLimit } from '../extproc/reset-limits.ts';
+import { bodyWatchLimit } from '../extproc/grpc/reset-limits.ts';
 import { bodyWatch } from './body-watch.ts';
 
 const { perSecond } = bodyWatchLimit;

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/ports/clock.ts';
-import { bodyWatchLimit, supportsResetLimits } from '../extproc/reset-limits.ts';
+import { bodyWatchLimit, supportsResetLimits } from '../extproc/grpc/reset-limits.ts';
 
 /** May one more stream be watched up to its first output? Always, where Node's limit on resets can be raised. */
 export function bodyWatch(clock: Clock, unlimited = supportsResetLimits()): () => boolean {

@@ -35,6 +35,7 @@ export async function openWire({ loaded, index, runDir, gateway, log, metrics }:
   });
   const server = createExtProcServer({
     ...serverLimits(loaded.snapshot),
+    grpc: settings.grpc,
     bind: bindAddress(loaded.snapshot, index),
     requestFactory: gateway.requestFactory,
     attemptFactory: (id, attributes) =>

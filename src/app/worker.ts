@@ -24,6 +24,7 @@ import { openWire } from './open-wire.ts';
 import { openStores } from './open-stores.ts';
 import { steer, type Steered } from './steer.ts';
 import { tendLedger, type TendedLedger } from './tend-ledger.ts';
+import { supportsResetLimits } from '../extproc/grpc/reset-limits.ts';
 import { mustRefuse } from '../stations/schedule/station.ts';
 import { type WatchedStore, watchStore } from './watch-store.ts';
 import type { WorkerReport } from './worker-messages.ts';
@@ -108,7 +109,7 @@ async function assemble(
     engine: routing.engine,
     surge: routing.surge,
     clock: systemClock,
-    mayWatchBody: bodyWatch(systemClock),
+    mayWatchBody: bodyWatch(systemClock, settings.grpc === 'lean' || supportsResetLimits()),
     audit,
   });
   const waits = [stores, state, operators.directory].map((part) => part.ready(STORE_WAIT_MS));

@@ -83,6 +83,8 @@ export interface Server {
   readonly transport:
     | { readonly kind: 'unix'; readonly socketDir: string }
     | { readonly kind: 'tcp'; readonly address: string; readonly port: number; readonly mtls: MutualTls | null };
+  /** Who speaks gRPC to Envoy: our own server, or grpc-js. */
+  readonly grpc: 'lean' | 'grpc-js';
   /** Plain HTTP for `/healthz`, `/readyz`, `/metrics`. */
   readonly ops: { readonly address: string; readonly port: number };
   /** How long a drain may take. */

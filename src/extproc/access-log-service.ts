@@ -1,51 +1,46 @@
-import type { handleClientStreamingCall, ServerReadableStream, ServiceDefinition } from '@grpc/grpc-js';
 import { decodeLoggedIds } from './codec/access-log.ts';
 import { MalformedMessage } from './codec/malformed-message.ts';
+import { type AnyMethod, anyMethod, type Call, STATUS } from './grpc/call.ts';
 
-type Call = ServerReadableStream<readonly string[] | MalformedMessage, null>;
+const NOTHING = Buffer.alloc(0);
 
-function clientSide(): never {
-  throw new TypeError('only the server side of this service exists');
-}
-
-/** `envoy.service.accesslog.v3.AccessLogService`; its answer is an empty message that ends the stream. */
-export const ACCESS_LOG: ServiceDefinition = {
-  StreamAccessLogs: {
-    path: '/envoy.service.accesslog.v3.AccessLogService/StreamAccessLogs',
-    requestStream: true,
-    responseStream: false,
-    requestDeserialize: decodeLoggedIds,
-    responseSerialize: () => Buffer.alloc(0),
-    requestSerialize: clientSide,
-    responseDeserialize: clientSide,
-  },
-};
-
-/** Takes Envoy's word on requests whose upstream broke. Its streams never end by themselves: `close` ends them. */
-export function createAccessLogHandler(onUpstreamCut: (id: string) => void): {
-  readonly handler: handleClientStreamingCall<readonly string[] | MalformedMessage, null>;
+/**
+ * `envoy.service.accesslog.v3.AccessLogService`: takes Envoy's word on requests whose upstream broke. Its answer is an empty
+ * message that ends the stream. Envoy's streams never end by themselves: `close` ends them.
+ */
+export function createAccessLog(onUpstreamCut: (id: string) => void): {
+  readonly method: AnyMethod;
   readonly close: () => void;
 } {
-  const open = new Map<Call, () => void>();
+  const open = new Set<Call<null>>();
   let closed = false;
+  const finish = (call: Call<null>): void => {
+    if (!open.delete(call)) return;
+    call.write(null);
+    call.end(STATUS.ok, '');
+  };
   return {
-    handler(call, callback) {
-      const finish = (): void => {
-        if (open.delete(call)) callback(null, null);
-      };
-      open.set(call, finish);
-      call.on('data', (ids: readonly string[] | MalformedMessage) => {
-        if (ids instanceof MalformedMessage) finish();
-        else for (const id of ids) onUpstreamCut(id);
-      });
-      call.on('end', finish);
-      call.on('error', finish);
-      call.on('cancelled', () => open.delete(call));
-      if (closed) finish();
-    },
+    method: anyMethod<readonly string[] | MalformedMessage, null>({
+      path: '/envoy.service.accesslog.v3.AccessLogService/StreamAccessLogs',
+      decode: decodeLoggedIds,
+      encode: () => NOTHING,
+      serve(call) {
+        open.add(call);
+        if (closed) finish(call);
+        return {
+          onMessage(ids) {
+            if (ids instanceof MalformedMessage) finish(call);
+            else for (const id of ids) onUpstreamCut(id);
+          },
+          onEnd: () => finish(call),
+          onDrain: () => {},
+          onClose: () => void open.delete(call),
+        };
+      },
+    }),
     close() {
       closed = true;
-      for (const finish of open.values()) finish();
+      for (const call of open) finish(call);
     },
   };
 }

@@ -1,13 +1,14 @@
-import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { isPromise } from '../core/maybe-promise.ts';
 import type { Log } from '../core/ports/telemetry.ts';
 import { MalformedMessage } from './codec/malformed-message.ts';
 import type { ProcessingRequest } from './codec/processing-request.ts';
 import type { ProcessingResponse } from './codec/processing-response.ts';
+import { type Call, type CallListener, STATUS } from './grpc/call.ts';
 import type { OpenSession, Session } from './session.ts';
 import { FAULT_STATUS, StreamFault } from './stream-fault.ts';
 
-export type ProcessCall = ServerDuplexStream<ProcessingRequest | MalformedMessage, ProcessingResponse>;
+export type ProcessCall = Call<ProcessingResponse>;
+export type ProcessListener = CallListener<ProcessingRequest | MalformedMessage>;
 
 export interface DriveOptions {
   readonly call: ProcessCall;
@@ -15,6 +16,8 @@ export interface DriveOptions {
   readonly log: Log;
   /** Counts a stream that ended with an error, by the fault's kind. */
   readonly onFault: (kind: keyof typeof FAULT_STATUS) => void;
+  /** The call is gone. */
+  readonly onClosed: () => void;
 }
 
 /** Bytes written and not yet taken by the peer, above which nothing more is read from it. */
@@ -24,25 +27,23 @@ const LOW_WATER = 64 * 1024;
 /** Messages that may wait for an answer in the making. Reading goes on until then, so that the end is seen at once. */
 const MAX_WAITING = 8;
 
-/** What a message weighs beside its body. */
-const MESSAGE_OVERHEAD = 256;
-
 /**
  * Joins one gRPC call to one session: one message at a time, back-pressure both ways, one error boundary, and an end that
- * comes exactly once. grpc-js says `cancelled` on every call that closes, clean ones too.
+ * comes exactly once. Gives who takes what comes on the call.
  */
-export function driveStream(options: DriveOptions): void {
-  new StreamDriver(options).start();
+export function driveStream(options: DriveOptions): ProcessListener {
+  return new StreamDriver(options);
 }
 
-class StreamDriver {
+class StreamDriver implements ProcessListener {
   readonly #options: DriveOptions;
   #session: Session;
   readonly #waiting: ProcessingRequest[] = [];
   #busy = false;
+  /** A session is in the middle of a message: `resume` would give it the next one there and then. */
+  #receiving = false;
   #over = false;
   #closed = false;
-  #unsent = 0;
   #paused = false;
 
   constructor(options: DriveOptions) {
@@ -50,17 +51,7 @@ class StreamDriver {
     this.#session = options.open({ send: this.#send, finish: this.#finish, guard: this.#guard });
   }
 
-  start(): void {
-    const { call } = this.#options;
-    call.on('data', this.#onMessage);
-    call.on('end', this.#onEnd);
-    call.on('cancelled', this.#close);
-    call.on('error', this.#close);
-    call.on('close', this.#close);
-    call.on('drain', this.#balance);
-  }
-
-  readonly #onMessage = (message: ProcessingRequest | MalformedMessage): void => {
+  onMessage(message: ProcessingRequest | MalformedMessage): void {
     if (this.#over) return;
     if (message instanceof MalformedMessage) {
       this.#fail(new StreamFault('invalid', `malformed message: ${message.message}`));
@@ -72,15 +63,21 @@ class StreamDriver {
       return;
     }
     this.#receive(message);
-  };
+  }
 
   #receive(message: ProcessingRequest): void {
-    this.#guard(() => {
+    this.#receiving = true;
+    try {
       const done = this.#session.receive(message);
-      if (!isPromise(done)) return;
-      this.#busy = true;
-      done.then(this.#next, this.#fail);
-    });
+      if (isPromise(done)) {
+        this.#busy = true;
+        done.then(this.#next, this.#fail);
+      }
+    } catch (reason) {
+      this.#fail(reason);
+    }
+    this.#receiving = false;
+    if (this.#paused) this.#balance();
   }
 
   readonly #next = (): void => {
@@ -95,46 +92,50 @@ class StreamDriver {
 
   readonly #send = (response: ProcessingResponse): void => {
     if (this.#over) return;
-    const size = MESSAGE_OVERHEAD + bodyBytes(response);
-    this.#unsent += size;
-    this.#options.call.write(response, () => {
-      this.#unsent -= size;
-      this.#balance();
-    });
+    this.#options.call.write(response);
     this.#balance();
   };
 
+  onDrain(): void {
+    this.#balance();
+  }
+
   /** Reads on or stops reading, by what waits on either side. */
-  readonly #balance = (): void => {
+  #balance(): void {
     const { call } = this.#options;
     if (this.#over) return;
+    const unsent = call.unsent();
     if (this.#paused) {
-      if (this.#unsent > LOW_WATER || call.writableNeedDrain || this.#waiting.length > 0) return;
+      if (this.#receiving || unsent > LOW_WATER || this.#waiting.length > 0) return;
       this.#paused = false;
       call.resume();
-    } else if (this.#unsent > HIGH_WATER || call.writableNeedDrain || this.#waiting.length >= MAX_WAITING) {
+    } else if (unsent > HIGH_WATER || this.#waiting.length >= MAX_WAITING) {
       this.#paused = true;
       call.pause();
     }
-  };
+  }
 
   readonly #finish = (): void => {
     if (this.#over) return;
     this.#over = true;
-    this.#options.call.end();
-    this.#drainRest();
+    this.#options.call.end(STATUS.ok, '');
     this.#close();
   };
 
   /** Envoy has said all that it will. It never does so while it waits for an answer that it still wants. */
-  readonly #onEnd = (): void => {
+  onEnd(): void {
     if (this.#over) return;
     if (this.#busy || this.#session.owes()) {
       this.#fail(new StreamFault('aborted', 'the stream ended before its answer'));
       return;
     }
     this.#finish();
-  };
+  }
+
+  onClose(): void {
+    this.#close();
+    this.#options.onClosed();
+  }
 
   readonly #guard = (step: () => void): void => {
     try {
@@ -155,19 +156,13 @@ class StreamDriver {
     } else if (!ORDINARY.has(fault.kind)) log.warn('a stream was refused', { reason: fault.message });
     else log.debug('a stream ended early', { reason: fault.message });
     if (!ORDINARY.has(fault.kind)) onFault(fault.kind);
-    call.emit('error', { code: FAULT_STATUS[fault.kind], details: fault.message });
-    this.#drainRest();
+    call.end(FAULT_STATUS[fault.kind], fault.message);
     this.#close();
   };
 
-  /** What still comes is read and dropped: an unread message would keep the call open. */
-  #drainRest(): void {
-    this.#waiting.length = 0;
-    this.#options.call.resume();
-  }
-
-  readonly #close = (): void => {
+  #close(): void {
     this.#over = true;
+    this.#waiting.length = 0;
     if (this.#closed) return;
     this.#closed = true;
     const session = this.#session;
@@ -180,7 +175,7 @@ class StreamDriver {
         error: reason instanceof Error ? reason : new Error(String(reason)),
       });
     }
-  };
+  }
 }
 
 const NO_SESSION: Session = { receive: () => {}, owes: () => false, close: () => {} };
@@ -192,9 +187,4 @@ function asFault(reason: unknown): StreamFault {
   if (reason instanceof StreamFault) return reason;
   if (reason instanceof MalformedMessage) return new StreamFault('invalid', `malformed message: ${reason.message}`);
   return new StreamFault('internal', 'internal error');
-}
-
-function bodyBytes(response: ProcessingResponse): number {
-  if (response.kind === 'immediate_response') return response.response.body.length;
-  return 'change' in response ? (response.change.body?.bytes.length ?? 0) : 0;
 }

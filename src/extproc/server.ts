@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type handleUnaryCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { AttemptExchangeFactory, RequestExchangeFactory } from '../core/exchange.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
-import { ACCESS_LOG, createAccessLogHandler } from './access-log-service.ts';
+import { createAccessLog } from './access-log-service.ts';
 import { AttemptSession } from './attempt-session.ts';
 import { type Bind, clearStaleSocket, grpcAddress, requirePrivate, restrictSocket } from './bind.ts';
-import type { HealthCheckRequest } from './codec/health-check.ts';
-import { MalformedMessage } from './codec/malformed-message.ts';
-import { driveStream, type ProcessCall } from './drive-stream.ts';
+import { driveStream, type ProcessCall, type ProcessListener } from './drive-stream.ts';
+import type { GrpcServer } from './grpc/call.ts';
+import { createGrpcJsServer } from './grpc/grpc-js-server.ts';
+import { createLeanServer } from './grpc/lean-server.ts';
 import { RequestSession } from './request-session.ts';
-import { withRaisedResetLimits } from './reset-limits.ts';
-import { EXTERNAL_PROCESSOR, HEALTH, SERVICE_NAME } from './service.ts';
+import { externalProcessor, healthCheck } from './service.ts';
 import type { OpenSession } from './session.ts';
 import { FAULT_STATUS } from './stream-fault.ts';
 
@@ -32,8 +31,14 @@ export interface ExtProcLimits {
   readonly streams: number;
 }
 
+/** Who speaks gRPC: our own HTTP/2, or grpc-js on that of Node. */
+export type GrpcEngine = 'lean' | 'grpc-js';
+
+const ENGINES = { lean: createLeanServer, 'grpc-js': createGrpcJsServer } as const;
+
 export interface ExtProcServerOptions {
   readonly bind: Bind;
+  readonly grpc: GrpcEngine;
   readonly requestFactory: RequestExchangeFactory;
   readonly attemptFactory: AttemptExchangeFactory;
   /** Envoy says that the upstream of this request broke in the middle of its answer. */
@@ -62,45 +67,27 @@ export interface ExtProcServer {
 
 /** The gRPC server that Envoy's ext_proc filters of both levels talk to. */
 export function createExtProcServer(options: ExtProcServerOptions): ExtProcServer {
-  const { bind, limits } = options;
+  const { bind, limits, log } = options;
   const open = new Set<ProcessCall>();
   let serving = false;
   let refusing = false;
   let port = bind.kind === 'tcp' ? bind.port : 0;
-
-  const server = new Server({
-    'grpc.max_receive_message_length': limits.messageBytes + MESSAGE_SLACK,
-    'grpc.max_send_message_length': -1,
-    'grpc.max_concurrent_streams': limits.streams,
-    'grpc.keepalive_time_ms': 30_000,
-    'grpc.keepalive_timeout_ms': 10_000,
-    // Channelz would keep a record of every connection for ever.
-    'grpc.enable_channelz': 0,
+  const process = externalProcessor((call) => serveCall({ call, open, refusing, options }));
+  const accessLog = createAccessLog(options.onUpstreamCut);
+  const server = ENGINES[options.grpc]({
+    bind,
+    methods: [process, healthCheck(() => serving), accessLog.method],
+    messageBytes: limits.messageBytes + MESSAGE_SLACK,
+    streams: limits.streams,
+    onFault: (reason) =>
+      log.error('a connection failed', { error: reason instanceof Error ? reason : new Error(String(reason)) }),
   });
-  server.addService(EXTERNAL_PROCESSOR, {
-    Process: (call: ProcessCall): void => {
-      open.add(call);
-      call.once('close', () => open.delete(call));
-      serveCall(call, options, refusing);
-    },
-  });
-  const check: handleUnaryCall<HealthCheckRequest | MalformedMessage, boolean> = (call, callback) => {
-    const { request } = call;
-    if (request instanceof MalformedMessage) {
-      callback({ code: status.INVALID_ARGUMENT, details: `malformed message: ${request.message}` });
-    } else if (request.service !== '' && request.service !== SERVICE_NAME) {
-      callback({ code: status.NOT_FOUND, details: 'unknown service' });
-    } else callback(null, serving);
-  };
-  server.addService(HEALTH, { Check: check });
-  const accessLog = createAccessLogHandler(options.onUpstreamCut);
-  server.addService(ACCESS_LOG, { StreamAccessLogs: accessLog.handler });
 
   return {
     async start() {
       requirePrivate(bind);
       if (bind.kind === 'unix') await clearStaleSocket(bind.path);
-      port = await withRaisedResetLimits(() => listen(server, bind));
+      port = await server.start();
       if (bind.kind === 'unix') await restrictSocket(bind.path);
       serving = true;
     },
@@ -119,64 +106,53 @@ export function createExtProcServer(options: ExtProcServerOptions): ExtProcServe
   };
 }
 
-function serveCall(
-  call: ProcessCall,
-  { requestFactory, attemptFactory, log, metrics }: ExtProcServerOptions,
-  refusing: boolean,
-): void {
-  const level = call.metadata.get(LEVEL_KEY)[0];
-  const id = call.metadata.get(ID_KEY)[0];
+interface ServedCall {
+  readonly call: ProcessCall;
+  /** Calls that are served now; this one goes in, and out at its end. */
+  readonly open: Set<ProcessCall>;
+  readonly refusing: boolean;
+  readonly options: ExtProcServerOptions;
+}
+
+function serveCall({ call, open: calls, refusing, options }: ServedCall): ProcessListener {
+  const { requestFactory, attemptFactory, log, metrics } = options;
+  const level = call.metadata(LEVEL_KEY);
   let open: OpenSession;
   if (level === 'request' && refusing) {
-    refuse(call, { code: FAULT_STATUS.unavailable, details: 'draining' });
-    return;
+    call.end(FAULT_STATUS.unavailable, 'draining');
+    return DEAF;
   }
   if (level === 'request') open = (output) => new RequestSession({ factory: requestFactory, output });
   else if (level === 'attempt') {
-    open = (output) => new AttemptSession({ factory: attemptFactory, id: typeof id === 'string' ? id : '', output });
+    open = (output) => new AttemptSession({ factory: attemptFactory, id: call.metadata(ID_KEY), output });
   } else {
-    refuse(call, {
-      code: FAULT_STATUS.precondition,
-      details: `initial metadata ${LEVEL_KEY} must be request or attempt`,
-    });
+    call.end(FAULT_STATUS.precondition, `initial metadata ${LEVEL_KEY} must be request or attempt`);
     metrics.anomaly('stream_without_level');
-    return;
+    return DEAF;
   }
-  driveStream({ call, open, log, onFault: (kind) => metrics.anomaly(`stream_${kind}`) });
-}
-
-function refuse(call: ProcessCall, status: { readonly code: number; readonly details: string }): void {
-  call.emit('error', status);
-  call.resume();
-}
-
-function listen(server: Server, bind: Bind): Promise<number> {
-  const mtls = bind.kind === 'tcp' ? bind.mtls : null;
-  const credentials =
-    mtls === null
-      ? ServerCredentials.createInsecure()
-      : ServerCredentials.createSsl(
-          Buffer.from(mtls.ca),
-          [{ private_key: Buffer.from(mtls.key), cert_chain: Buffer.from(mtls.cert) }],
-          true,
-        );
-  return new Promise((resolve, reject) => {
-    server.bindAsync(grpcAddress(bind), credentials, (error, port) => (error === null ? resolve(port) : reject(error)));
+  calls.add(call);
+  return driveStream({
+    call,
+    open,
+    log,
+    onFault: (kind) => metrics.anomaly(`stream_${kind}`),
+    onClosed: () => calls.delete(call),
   });
 }
 
-/** grpc-js waits for ever while one stream is open. */
-async function shutDown(server: Server, open: ReadonlySet<ProcessCall>, deadlineMs: number): Promise<number> {
+/** For a call that is over before it began. */
+const DEAF: ProcessListener = { onMessage: () => {}, onEnd: () => {}, onDrain: () => {}, onClose: () => {} };
+
+/** Waits for what is open, up to a deadline. Gives how many calls were cut. */
+async function shutDown(server: GrpcServer, open: ReadonlySet<ProcessCall>, deadlineMs: number): Promise<number> {
   let cut = 0;
   let timer: NodeJS.Timeout | undefined;
   await Promise.race([
-    new Promise<void>((resolve) => server.tryShutdown(() => resolve())),
+    server.close(),
     new Promise<void>((resolve) => {
       timer = setTimeout(() => {
         cut = open.size;
-        server.forceShutdown();
-        // grpc-js tells a call of its end only when the socket does, and the process may be gone by then.
-        for (const call of open) call.destroy();
+        server.destroy();
         resolve();
       }, deadlineMs);
     }),

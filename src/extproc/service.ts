@@ -1,37 +1,49 @@
-import type { ServiceDefinition } from '@grpc/grpc-js';
-import { decodeHealthCheckRequest, encodeHealthCheckResponse } from './codec/health-check.ts';
+import { decodeHealthCheckRequest, encodeHealthCheckResponse, type HealthCheckRequest } from './codec/health-check.ts';
+import { MalformedMessage } from './codec/malformed-message.ts';
 import { deserializeProcessingRequest } from './codec/processing-request.ts';
 import { encodeProcessingResponse } from './codec/processing-response.ts';
-
-function clientSide(): never {
-  throw new TypeError('only the server side of this service exists');
-}
+import type { ProcessCall, ProcessListener } from './drive-stream.ts';
+import { type AnyMethod, anyMethod, STATUS } from './grpc/call.ts';
 
 /** The one service beside health. */
 export const SERVICE_NAME = 'envoy.service.ext_proc.v3.ExternalProcessor';
 
-/** `envoy.service.ext_proc.v3.ExternalProcessor` with our codec in it. */
-export const EXTERNAL_PROCESSOR: ServiceDefinition = {
-  Process: {
-    path: `/${SERVICE_NAME}/Process`,
-    requestStream: true,
-    responseStream: true,
-    requestDeserialize: deserializeProcessingRequest,
-    responseSerialize: encodeProcessingResponse,
-    requestSerialize: clientSide,
-    responseDeserialize: clientSide,
-  },
-};
+/** How its messages are read and written. */
+export const PROCESS_CODEC = { decode: deserializeProcessingRequest, encode: encodeProcessingResponse };
 
-/** `grpc.health.v1.Health`, `Check` alone: https://github.com/grpc/grpc/blob/master/doc/health-checking.md. */
-export const HEALTH: ServiceDefinition = {
-  Check: {
+/** `envoy.service.ext_proc.v3.ExternalProcessor` with our codec in it. */
+export function externalProcessor(serve: (call: ProcessCall) => ProcessListener): AnyMethod {
+  return anyMethod({ path: `/${SERVICE_NAME}/Process`, ...PROCESS_CODEC, serve });
+}
+
+/**
+ * `grpc.health.v1.Health`, `Check` alone: https://github.com/grpc/grpc/blob/master/doc/health-checking.md. `isServing` speaks for
+ * the one service and the server as a whole.
+ */
+export function healthCheck(isServing: () => boolean): AnyMethod {
+  return anyMethod<HealthCheckRequest | MalformedMessage, boolean>({
     path: '/grpc.health.v1.Health/Check',
-    requestStream: false,
-    responseStream: false,
-    requestDeserialize: decodeHealthCheckRequest,
-    responseSerialize: encodeHealthCheckResponse,
-    requestSerialize: clientSide,
-    responseDeserialize: clientSide,
-  },
-};
+    decode: decodeHealthCheckRequest,
+    encode: encodeHealthCheckResponse,
+    serve(call) {
+      let isAnswered = false;
+      return {
+        onMessage(request) {
+          if (isAnswered) return;
+          isAnswered = true;
+          if (request instanceof MalformedMessage) {
+            call.end(STATUS.invalidArgument, `malformed message: ${request.message}`);
+          } else if (request.service !== '' && request.service !== SERVICE_NAME) {
+            call.end(STATUS.notFound, 'unknown service');
+          } else call.write(isServing());
+        },
+        onEnd() {
+          if (isAnswered) call.end(STATUS.ok, '');
+          else call.end(STATUS.internal, 'no message came');
+        },
+        onDrain: () => {},
+        onClose: () => {},
+      };
+    },
+  });
+}

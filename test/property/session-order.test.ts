@@ -133,10 +133,11 @@ test('any order of a request’s messages gets legal answers or a status, and no
       const envoy = new EnvoyModel('request', buffered);
       const exchanges: FakeRequest[] = [];
       let port: RequestPort | null = null;
-      driveStream({
-        call: call.call,
+      call.listener = driveStream({
+        call,
         log: quiet,
         onFault: () => {},
+        onClosed: () => {},
         open: (output) =>
           new RequestSession({
             output,
@@ -269,10 +270,11 @@ test('any order of a try’s messages gets legal answers or a status, and no bod
         const call = new FakeProcessCall();
         const envoy = new EnvoyModel('attempt', false);
         const exchanges: FakeAttempt[] = [];
-        driveStream({
-          call: call.call,
+        call.listener = driveStream({
+          call,
           log: quiet,
           onFault: () => {},
+          onClosed: () => {},
           open: (output) =>
             new AttemptSession({
               output,

@@ -28,6 +28,7 @@ export async function testServer(options: Partial<ExtProcServerOptions> = {}): P
   const server = createExtProcServer({
     bind: { kind: 'tcp', address: '127.0.0.1', port: 0, mtls: null },
     requestFactory: passing().factory,
+    grpc: 'lean',
     onUpstreamCut: () => {},
     underWay: () => 0,
     attemptFactory: () => {

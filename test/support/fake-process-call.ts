@@ -1,40 +1,28 @@
-import { EventEmitter } from 'node:events';
 import type { MalformedMessage } from '../../src/extproc/codec/malformed-message.ts';
 import { type BodyMode, type MessageKind, ProcessingRequest } from '../../src/extproc/codec/processing-request.ts';
 import type { ProcessingResponse } from '../../src/extproc/codec/processing-response.ts';
-import type { ProcessCall } from '../../src/extproc/drive-stream.ts';
+import type { ProcessCall, ProcessListener } from '../../src/extproc/drive-stream.ts';
 
-/** A call as grpc-js gives it to a handler, without a network: what is said, written and ended can be looked at. */
-export class FakeProcessCall extends EventEmitter {
+/** A call as a server gives it to a method, without a network: what is said, written and ended can be looked at. */
+export class FakeProcessCall implements ProcessCall {
   readonly written: ProcessingResponse[] = [];
   /** gRPC status that the call ended with; null while it is open. */
   status: number | null = null;
   details = '';
-  /** False holds what is written back, as a peer that reads nothing does. */
-  flowing = true;
+  /** Bytes that the peer has not read. */
+  held = 0;
   paused = false;
   faults: string[] = [];
+  listener: ProcessListener | null = null;
   readonly #inbox: (ProcessingRequest | MalformedMessage | 'end')[] = [];
-  readonly #unsent: (() => void)[] = [];
-
-  constructor() {
-    super();
-    this.on('error', (error: { code: number; details: string }) => {
-      this.details = error.details;
-      this.#settle(error.code);
-    });
-  }
-
-  get call(): ProcessCall {
-    return this as unknown as ProcessCall;
-  }
-
-  get writableNeedDrain(): boolean {
-    return false;
-  }
+  #isClosed = false;
 
   get waiting(): number {
     return this.#inbox.length;
+  }
+
+  metadata(): string {
+    return '';
   }
 
   say(message: ProcessingRequest | MalformedMessage): void {
@@ -47,52 +35,43 @@ export class FakeProcessCall extends EventEmitter {
     this.#pump();
   }
 
-  /** As grpc-js does on every call that closes. */
+  /** The call is gone, as it is at the end of every one. */
   cancel(): void {
-    this.emit('cancelled', 'cancelled');
-    this.emit('close');
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.listener?.onClose();
   }
 
-  write(message: ProcessingResponse, done: () => void): boolean {
+  write(message: ProcessingResponse): void {
     if (this.status !== null) this.faults.push('write after the end');
     this.written.push(message);
-    if (this.flowing) queueMicrotask(done);
-    else this.#unsent.push(done);
-    return true;
   }
 
-  /** The peer reads what was held back. */
-  flow(): void {
-    this.flowing = true;
-    for (const done of this.#unsent.splice(0)) done();
+  unsent(): number {
+    return this.held;
   }
 
-  end(): void {
-    this.#settle(0);
-  }
-
-  pause(): this {
-    this.paused = true;
-    return this;
-  }
-
-  resume(): this {
-    this.paused = false;
-    this.#pump();
-    return this;
-  }
-
-  #settle(code: number): void {
+  end(code: number, details: string): void {
     if (this.status !== null) this.faults.push('ended twice');
     this.status ??= code;
+    this.details = details;
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    this.paused = false;
+    this.#pump();
   }
 
   #pump(): void {
-    while (!this.paused) {
+    while (!this.paused && !this.#isClosed && this.status === null) {
       const next = this.#inbox.shift();
       if (next === undefined) return;
-      if (next === 'end') this.emit('end');
-      else this.emit('data', next);
+      if (next === 'end') this.listener?.onEnd();
+      else this.listener?.onMessage(next);
     }
   }
 }

@@ -103,6 +103,7 @@ function compileServer({ server }: ConfigDocument, files: FileReader): Server {
                 ? null
                 : { cert: files.resolve(mtls.cert), key: files.resolve(mtls.key), ca: files.resolve(mtls.ca) },
           },
+    grpc: server.grpc,
     ops: { ...server.ops },
     drainMs: server.drain,
     messageTimeoutMs: server.message_timeout,

@@ -8,6 +8,12 @@ export const serverSection = z
       .enum(['unix', 'tcp'])
       .default('unix')
       .describe('How Envoy reaches the workers: one unix socket or one TCP port a worker. Default: unix.'),
+    grpc: z
+      .enum(['lean', 'grpc-js'])
+      .default('lean')
+      .describe(
+        'Who speaks gRPC to Envoy: a server of our own that costs less processor time, or grpc-js. Both serve the same. Default: lean.',
+      ),
     socket_dir: text()
       .optional()
       .describe(

@@ -1,0 +1,180 @@
+import type { RequestHead } from '../h2/request-head.ts';
+import type { H2Stream, StreamHandler } from '../h2/stream.ts';
+import type { AnyMethod, Call, CallListener } from './call.ts';
+import { STATUS } from './call.ts';
+import { parseGrpcTimeout } from './grpc-timeout.ts';
+import { MessageReader, type ReadFault } from './message-reader.ts';
+import { httpReply, REPLY_HEAD, replyEnd } from './reply-heads.ts';
+
+export interface GrpcCallOptions {
+  readonly stream: H2Stream;
+  readonly head: RequestHead;
+  readonly methods: ReadonlyMap<string, AnyMethod>;
+  readonly messageBytes: number;
+}
+
+/** Written anew for each message, and copied before the next. */
+const PREFIX = Buffer.alloc(5);
+
+const NOBODY: CallListener<unknown> = { onMessage: () => {}, onEnd: () => {}, onDrain: () => {}, onClose: () => {} };
+
+/** One gRPC call on one stream. */
+export class GrpcCall implements StreamHandler, Call<unknown> {
+  readonly #stream: H2Stream;
+  readonly #head: RequestHead;
+  readonly #reader: MessageReader;
+  #method: AnyMethod | null = null;
+  #listener: CallListener<unknown> = NOBODY;
+  #hasReplied = false;
+  /** A status went out, or the peer is gone. */
+  #isOver = false;
+  #isPaused = false;
+  #isReading = false;
+  #hasEnded = false;
+  /** What came while the call was paused. The peer's window bounds it. */
+  #backlog: Buffer[] = [];
+  #deadline: NodeJS.Timeout | undefined;
+
+  constructor({ stream, head, methods, messageBytes }: GrpcCallOptions) {
+    this.#stream = stream;
+    this.#head = head;
+    this.#reader = new MessageReader(messageBytes);
+    stream.handler = this;
+    this.#begin(methods);
+  }
+
+  metadata(name: string): string {
+    return this.#head.field(name);
+  }
+
+  unsent(): number {
+    return this.#stream.queued;
+  }
+
+  write(message: unknown): void {
+    const method = this.#method;
+    if (this.#isOver || method === null) return;
+    if (!this.#hasReplied) {
+      this.#hasReplied = true;
+      this.#stream.sendHeaders(REPLY_HEAD);
+    }
+    const bytes = method.encode(message as never);
+    PREFIX.writeUInt32BE(bytes.length, 1);
+    this.#stream.sendData(PREFIX, bytes);
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#readBacklog();
+  }
+
+  end(code: number, details: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#backlog = [];
+    clearTimeout(this.#deadline);
+    this.#stream.sendTrailers(replyEnd(code, details, !this.#hasReplied));
+  }
+
+  onData(bytes: Buffer, start: number, end: number): void {
+    if (this.#isPaused || this.#isReading) {
+      this.#backlog.push(Buffer.from(bytes.subarray(start, end)));
+      return;
+    }
+    this.#read(bytes, start, end);
+  }
+
+  onEnd(): void {
+    this.#hasEnded = true;
+    if (!this.#isPaused && !this.#isReading) this.#tellEnd();
+  }
+
+  onDrain(): void {
+    this.#listener.onDrain();
+  }
+
+  onClose(): void {
+    this.#isOver = true;
+    this.#backlog = [];
+    clearTimeout(this.#deadline);
+    this.#closeListener();
+  }
+
+  #begin(methods: ReadonlyMap<string, AnyMethod>): void {
+    const { method: verb, path } = this.#head;
+    if (verb !== 'POST' || !isGrpc(this.#head.field('content-type'))) {
+      this.#isOver = true;
+      this.#stream.sendTrailers(httpReply(verb === 'POST' ? 415 : 405));
+      return;
+    }
+    const method = methods.get(path);
+    const timeout = parseGrpcTimeout(this.#head.field('grpc-timeout'));
+    if (method === undefined) this.end(STATUS.unimplemented, 'unknown method');
+    else if (Number.isNaN(timeout)) this.end(STATUS.internal, 'grpc-timeout is none');
+    else {
+      this.#method = method;
+      if (timeout !== null) this.#deadline = setTimeout(this.#expire, timeout);
+      const listener = method.serve(this) as CallListener<unknown>;
+      if (this.#stream.isClosed) listener.onClose();
+      else this.#listener = listener;
+    }
+  }
+
+  readonly #expire = (): void => {
+    this.#fail({ code: STATUS.deadlineExceeded, details: 'deadline exceeded' });
+  };
+
+  #read(bytes: Buffer, start: number, end: number): void {
+    const reader = this.#reader;
+    const method = this.#method;
+    this.#isReading = true;
+    let at = start;
+    while (at < end && !this.#isPaused && !this.#isOver && method !== null) {
+      at = reader.read(bytes, at, end);
+      if (reader.fault !== null) this.#fail(reader.fault);
+      else if (reader.message !== null) this.#listener.onMessage(method.decode(reader.message));
+    }
+    this.#isReading = false;
+    if (this.#isOver) this.#stream.credit(end - start);
+    else {
+      this.#stream.credit(at - start);
+      if (at < end) this.#backlog.unshift(Buffer.from(bytes.subarray(at, end)));
+    }
+  }
+
+  #readBacklog(): void {
+    while (!this.#isPaused && !this.#isReading && this.#backlog.length > 0) {
+      const piece = this.#backlog.shift();
+      if (piece !== undefined) this.#read(piece, 0, piece.length);
+    }
+    if (!this.#isPaused && !this.#isReading && this.#hasEnded) this.#tellEnd();
+  }
+
+  #tellEnd(): void {
+    if (this.#isOver) return;
+    this.#hasEnded = false;
+    if (this.#reader.isCut) this.#fail({ code: STATUS.internal, details: 'the last message is cut' });
+    else this.#listener.onEnd();
+  }
+
+  /** The call ends without its listener's doing. Its status may have to wait for the peer; the listener need not. */
+  #fail({ code, details }: ReadFault): void {
+    this.end(code, details);
+    this.#closeListener();
+  }
+
+  #closeListener(): void {
+    const listener = this.#listener;
+    this.#listener = NOBODY;
+    listener.onClose();
+  }
+}
+
+function isGrpc(contentType: string): boolean {
+  return contentType === 'application/grpc' || /^application\/grpc(?:[+;]|$)/.test(contentType);
+}

@@ -1,0 +1,31 @@
+/** What one connection may cost. Our one peer, Envoy, comes near none of it. */
+
+/** SETTINGS_HEADER_TABLE_SIZE: the default, with which a request's head takes some twenty bytes. */
+export const TABLE_BYTES = 4096;
+
+/** SETTINGS_MAX_HEADER_LIST_SIZE, overhead included. */
+export const LIST_BYTES = 64 * 1024;
+
+/** One header block as it comes over the wire, and the CONTINUATION frames that it may take. */
+export const BLOCK_BYTES = 64 * 1024;
+export const CONTINUATIONS = 16;
+
+/** Bytes that the peer may send on a stream before any are taken from it. */
+export const STREAM_WINDOW = 256 * 1024;
+
+/** The same for all streams together. Each has its own bound, so this one never waits for them. */
+export const CONNECTION_WINDOW = 16 * 1024 * 1024;
+
+/** Bytes in the socket above which streams wait, and above which a peer that reads nothing but keeps asking is let go. */
+export const CONGESTED_BYTES = 1024 * 1024;
+export const HOPELESS_BYTES = 8 * 1024 * 1024;
+
+/** How long a peer may take to say that it speaks HTTP/2, and to take our last words. */
+export const GREETING_MS = 10_000;
+export const FAREWELL_MS = 1000;
+
+/** Frames that ask for work and bring none. */
+export const IDLE_FRAMES = { burst: 10_000, perSecond: 1000 } as const;
+
+/** RST_STREAM: Envoy resets most calls at their end. */
+export const RESETS = { burst: 200_000, perSecond: 50_000 } as const;

@@ -1,0 +1,96 @@
+import type { Socket } from 'node:net';
+import { DEFAULT_WINDOW } from './frame.ts';
+import { CONGESTED_BYTES, HOPELESS_BYTES } from './limits.ts';
+import { OutBuffer } from './out-buffer.ts';
+import { DEFAULT_SETTINGS, type PeerSettings } from './peer-settings.ts';
+
+/** A stream whose bytes may have to wait. */
+export interface Waiting {
+  /** Sends what may leave, at most one turn's worth. True when more may leave still. */
+  pump(): boolean;
+}
+
+/** The way out of a connection: what all of its streams write, and which of them wait. */
+export class Outlet {
+  readonly out = new OutBuffer();
+  /** The peer's settings. */
+  peer: PeerSettings = DEFAULT_SETTINGS;
+  /** Bytes that all streams together may still send. */
+  sendWindow = DEFAULT_WINDOW;
+  readonly #socket: Socket;
+  readonly #blocked = new Set<Waiting>();
+  #isFlushing = false;
+  #isOver = false;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('drain', () => this.pumpAll());
+  }
+
+  /** The socket holds more than it should already: what is sent now must wait in its stream. */
+  get isCongested(): boolean {
+    return this.#socket.writableLength + this.out.size > CONGESTED_BYTES;
+  }
+
+  get hasBlocked(): boolean {
+    return this.#blocked.size > 0;
+  }
+
+  block(stream: Waiting): void {
+    this.#blocked.add(stream);
+  }
+
+  unblock(stream: Waiting): void {
+    this.#blocked.delete(stream);
+  }
+
+  /** What is written in one turn of the event loop, whatever woke it, leaves in one piece. */
+  flushSoon(): void {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    setImmediate(this.#flush);
+  }
+
+  /** Streams that wait take turns, as far as there is room. */
+  pumpAll(): void {
+    let turn = [...this.#blocked];
+    this.#blocked.clear();
+    while (turn.length > 0 && !this.isCongested) turn = turn.filter((stream) => stream.pump());
+    for (const stream of turn) this.#blocked.add(stream);
+  }
+
+  /** Writes what waits, and nothing after it. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#write();
+    this.#isOver = true;
+    this.#socket.end();
+  }
+
+  /** The socket is gone. */
+  stop(): void {
+    this.#isOver = true;
+    this.#blocked.clear();
+  }
+
+  readonly #flush = (): void => {
+    this.#isFlushing = false;
+    if (this.#isOver) return;
+    this.#write();
+    if (this.#socket.writableLength > HOPELESS_BYTES) this.#socket.destroy();
+    else if (this.#blocked.size > 0 && !this.isCongested) this.pumpAll();
+  };
+
+  #write(): void {
+    const pieces = this.out.take();
+    const [only] = pieces;
+    if (only === undefined || this.#socket.destroyed) return;
+    if (pieces.length === 1) {
+      this.#socket.write(only);
+      return;
+    }
+    this.#socket.cork();
+    for (const piece of pieces) this.#socket.write(piece);
+    this.#socket.uncork();
+  }
+}

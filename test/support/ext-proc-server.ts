@@ -1,6 +1,9 @@
 import type { RequestExchange } from '../../src/core/exchange.ts';
 import { createExtProcServer, type ExtProcServer, type ExtProcServerOptions } from '../../src/extproc/server.ts';
 
+/** Both ways to speak gRPC: what is promised is promised by each. */
+export const GRPC_ENGINES = ['lean', 'grpc-js'] as const;
+
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Exchanges that pass everything on, and count how many are open. */

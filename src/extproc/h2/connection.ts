@@ -21,6 +21,7 @@ import {
   FAREWELL_MS,
   GREETING_MS,
   IDLE_FRAMES,
+  LEAST_UPDATE,
   LIST_BYTES,
   RESETS,
   STREAM_WINDOW,
@@ -224,12 +225,12 @@ export class H2Connection {
       if (increment === 0) broken('WINDOW_UPDATE of nothing');
       outlet.sendWindow += increment;
       if (outlet.sendWindow > MAX_WINDOW) throw new ConnectionError(H2_ERROR.flowControl, 'the window is too large');
+      if (increment < LEAST_UPDATE) this.#countIdle();
       if (outlet.hasBlocked) outlet.pumpAll();
-      else this.#countIdle();
       return;
     }
     const stream = this.#streams.find(id);
-    if (stream === undefined || stream.queued === 0) this.#countIdle();
+    if (increment < LEAST_UPDATE) this.#countIdle();
     if (increment === 0) stream?.reset(H2_ERROR.protocol);
     else if (stream?.widen(increment) === false) stream.reset(H2_ERROR.flowControl);
   }

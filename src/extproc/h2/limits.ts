@@ -27,5 +27,11 @@ export const FAREWELL_MS = 1000;
 /** Frames that ask for work and bring none. */
 export const IDLE_FRAMES = { burst: 10_000, perSecond: 1000 } as const;
 
+/**
+ * A WINDOW_UPDATE of less counts as one of those. Of larger ones there can be no flood: a window that has grown past 2^31 ends the
+ * connection.
+ */
+export const LEAST_UPDATE = 1024;
+
 /** RST_STREAM: Envoy resets most calls at their end. */
 export const RESETS = { burst: 200_000, perSecond: 50_000 } as const;

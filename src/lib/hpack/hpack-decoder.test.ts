@@ -20,13 +20,7 @@ const SINGLE: readonly (readonly [string, string, number])[] = [
 const REQUESTS = [
   [':method: GET', ':scheme: http', ':path: /', ':authority: www.example.com'],
   [':method: GET', ':scheme: http', ':path: /', ':authority: www.example.com', 'cache-control: no-cache'],
-  [
-    ':method: GET',
-    ':scheme: https',
-    ':path: /index.html',
-    ':authority: www.example.com',
-    'custom-key: custom-value',
-  ],
+  [':method: GET', ':scheme: https', ':path: /index.html', ':authority: www.example.com', 'custom-key: custom-value'],
 ];
 const date = (second: number): string => `date: Mon, 21 Oct 2013 20:13:${second} GMT`;
 const LOCATION = 'location: https://www.example.com';

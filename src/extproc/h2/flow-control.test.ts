@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { GREETING, H2Peer, h2Frame, hpackBlock, REQUEST_FIELDS, uint32 } from '../../../test/support/h2-peer.ts';
+import { DEFAULT_WINDOW, FRAME as T, H2_ERROR as E } from './frame.ts';
+import { STREAM_WINDOW } from './limits.ts';
+import type { H2Stream } from './stream.ts';
+
+const head = (stream: number) => h2Frame(T.headers, 4, stream, hpackBlock(REQUEST_FIELDS));
+const NO_BYTES = Buffer.alloc(0);
+
+/** A peer whose streams are at hand, and that takes nothing by itself. */
+function peerWithStreams(): { peer: H2Peer; streams: Map<number, H2Stream>; drained: number[] } {
+  const streams = new Map<number, H2Stream>();
+  const drained: number[] = [];
+  const peer = new H2Peer({
+    onRequest: (stream) => {
+      streams.set(stream.id, stream);
+      return { onData: () => {}, onEnd: () => {}, onDrain: () => drained.push(stream.id), onClose: () => {} };
+    },
+  });
+  return { peer, streams, drained };
+}
+
+const dataOf = (peer: H2Peer, stream: number): Buffer =>
+  Buffer.concat(peer.got.filter((frame) => frame.type === T.data && frame.stream === stream).map((f) => f.payload));
+
+test('what is sent keeps to both windows, and goes on when they widen', async () => {
+  const { peer, streams, drained } = peerWithStreams();
+  peer.say(GREETING, head(1), head(3));
+  await peer.settle();
+  const message = Buffer.alloc(100_000, 'abcdefg');
+  streams.get(1)!.sendData(Buffer.from('12345'), message);
+  streams.get(1)!.sendTrailers(Buffer.from([0x88]));
+  await peer.settle();
+  assert.equal(dataOf(peer, 1).length, DEFAULT_WINDOW);
+  assert.equal(streams.get(1)!.queued, 100_005 - DEFAULT_WINDOW);
+  // The connection's window is used up, so another stream waits, too; its own window is none of the first one's.
+  streams.get(3)!.sendData(Buffer.from('x'), NO_BYTES);
+  await peer.settle();
+  assert.equal(dataOf(peer, 3).length, 0);
+  peer.say(h2Frame(T.windowUpdate, 0, 0, uint32(10)));
+  await peer.settle();
+  assert.equal(dataOf(peer, 3).toString(), 'x');
+  assert.equal(dataOf(peer, 1).length, DEFAULT_WINDOW);
+  peer.say(h2Frame(T.windowUpdate, 0, 0, uint32(100_000)), h2Frame(T.windowUpdate, 0, 1, uint32(20_000)));
+  await peer.settle();
+  assert.equal(dataOf(peer, 1).length, DEFAULT_WINDOW + 20_000);
+  assert.ok(drained.includes(1));
+  peer.say(h2Frame(T.settings, 0, 0, Buffer.concat([Buffer.from([0, 4]), uint32(DEFAULT_WINDOW + 30_000)])));
+  await peer.settle();
+  assert.deepEqual(dataOf(peer, 1), Buffer.concat([Buffer.from('12345'), message]));
+  const last = peer.got.findLast(({ stream, type }) => stream === 1 && type === T.headers);
+  assert.equal(last?.flags, 5, 'the trailers come behind the last byte');
+  assert.equal(peer.reset(1), E.none, 'the peer need say no more');
+  assert.ok(peer.got.every(({ type, payload }) => type !== T.data || payload.length <= 16_384));
+  peer.destroy();
+});
+
+test('any messages arrive whole and in order, whatever windows do', async () => {
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('send' as const), stream: fc.constantFrom(1, 3), size: fc.nat(40_000) }),
+    fc.record({
+      kind: fc.constant('widen' as const),
+      stream: fc.constantFrom(0, 1, 3),
+      size: fc.integer({ min: 1, max: 50_000 }),
+    }),
+    fc.record({ kind: fc.constant('window' as const), stream: fc.constant(0), size: fc.nat(100_000) }),
+    fc.record({ kind: fc.constant('wait' as const), stream: fc.constant(0), size: fc.constant(0) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+      const { peer, streams } = peerWithStreams();
+      peer.say(GREETING, head(1), head(3));
+      await peer.settle();
+      const sent = new Map<number, Buffer[]>([
+        [1, []],
+        [3, []],
+      ]);
+      const windows = new Map([
+        [0, DEFAULT_WINDOW],
+        [1, 0],
+        [3, 0],
+      ]);
+      let [initial, most] = [DEFAULT_WINDOW, DEFAULT_WINDOW];
+      let fill = 0;
+      for (const { kind, stream, size } of steps) {
+        if (kind === 'send') {
+          const bytes = Buffer.alloc(size, ++fill);
+          sent.get(stream)!.push(Buffer.from([fill & 0xff]), bytes);
+          streams.get(stream)!.sendData(Buffer.from([fill & 0xff]), bytes);
+        } else if (kind === 'widen') {
+          windows.set(stream, windows.get(stream)! + size);
+          peer.say(h2Frame(T.windowUpdate, 0, stream, uint32(size)));
+        } else if (kind === 'window') {
+          initial = size;
+          most = Math.max(most, size);
+          peer.say(h2Frame(T.settings, 0, 0, Buffer.concat([Buffer.from([0, 4]), uint32(size)])));
+        }
+        if (kind !== 'send') await peer.settle();
+      }
+      await peer.settle();
+      const got = new Map([1, 3].map((id) => [id, dataOf(peer, id)]));
+      const total = [...got.values()].reduce((sum, { length }) => sum + length, 0);
+      assert.ok(total <= windows.get(0)!, 'more than the connection has room for');
+      for (const id of [1, 3]) {
+        const whole = Buffer.concat(sent.get(id)!);
+        const { length } = got.get(id)!;
+        assert.ok(length <= windows.get(id)! + most, 'more than the stream has room for');
+        assert.ok(got.get(id)!.equals(whole.subarray(0, length)));
+        assert.equal(streams.get(id)!.queued, whole.length - length);
+        const stalled = length < whole.length;
+        if (stalled)
+          assert.ok(total === windows.get(0)! || length >= windows.get(id)! + initial, 'it could have gone on');
+      }
+      peer.destroy();
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('streams that wait for the connection take turns', async () => {
+  const { peer, streams } = peerWithStreams();
+  const wide = h2Frame(T.settings, 0, 0, Buffer.concat([Buffer.from([0, 4]), uint32(10_000_000)]));
+  peer.say(GREETING, wide, head(1), head(3));
+  await peer.settle();
+  streams.get(1)!.sendData(Buffer.alloc(1), Buffer.alloc(2_000_000));
+  streams.get(3)!.sendData(Buffer.alloc(1), Buffer.alloc(2_000_000));
+  await peer.settle();
+  peer.say(h2Frame(T.windowUpdate, 0, 0, uint32(500_000)));
+  await peer.settle();
+  const [one, three] = [dataOf(peer, 1).length, dataOf(peer, 3).length];
+  assert.equal(one + three, DEFAULT_WINDOW + 500_000);
+  assert.ok(Math.abs(one - DEFAULT_WINDOW - three) <= 70_000, `${one} and ${three}`);
+  peer.destroy();
+});
+
+test('messages of one stream that go out together share a frame', async () => {
+  const { peer, streams } = peerWithStreams();
+  peer.say(GREETING, head(1), head(3));
+  await peer.settle();
+  const first = streams.get(1)!;
+  for (let i = 0; i < 5; i++) first.sendData(Buffer.from('p'), Buffer.from(String(i)));
+  streams.get(3)!.sendData(Buffer.from('q'), NO_BYTES);
+  first.sendData(Buffer.from('p'), Buffer.alloc(16_380, '5'));
+  first.sendData(Buffer.from('p'), Buffer.from('6'));
+  await peer.settle();
+  const frames = peer.got.filter(({ type }) => type === T.data);
+  assert.deepEqual(
+    frames.map(({ stream, payload }) => [stream, payload.length]),
+    [
+      [1, 10],
+      [3, 1],
+      [1, 16_381],
+      [1, 2],
+    ],
+  );
+  assert.equal(frames[0]?.payload.toString(), 'p0p1p2p3p4');
+  peer.destroy();
+});
+
+test('the peer may send what a window has room for, and more only once that is taken', async () => {
+  const { peer, streams } = peerWithStreams();
+  peer.say(GREETING, head(1), head(3));
+  for (let left = STREAM_WINDOW; left > 0; left -= 16_384) peer.say(h2Frame(T.data, 0, 1, Buffer.alloc(16_384)));
+  await peer.settle();
+  assert.equal(peer.reset(1), null);
+  const updates = (stream: number): number[] =>
+    peer.got.filter((f) => f.type === T.windowUpdate && f.stream === stream).map((f) => f.payload.readUInt32BE(0));
+  assert.deepEqual(updates(1), []);
+  streams.get(1)!.credit(STREAM_WINDOW / 2);
+  await peer.settle();
+  assert.deepEqual(updates(1), [STREAM_WINDOW / 2]);
+  for (let left = STREAM_WINDOW / 2; left > 0; left -= 16_384) peer.say(h2Frame(T.data, 0, 1, Buffer.alloc(16_384)));
+  await peer.settle();
+  assert.equal(peer.reset(1), null);
+  peer.say(h2Frame(T.data, 0, 1, Buffer.alloc(1)));
+  await peer.settle();
+  assert.equal(peer.reset(1), E.flowControl);
+  assert.equal(peer.reset(3), null);
+  peer.destroy();
+});
+
+test('the window of the connection is widened without waiting for any stream', async () => {
+  const { peer } = peerWithStreams();
+  peer.say(GREETING);
+  for (let index = 0; index < 80; index++) {
+    const id = index * 2 + 1;
+    peer.say(head(id));
+    for (let left = STREAM_WINDOW; left > 0; left -= 16_384) peer.say(h2Frame(T.data, 0, id, Buffer.alloc(16_384)));
+    await peer.settle();
+  }
+  assert.equal(peer.goaway, null, 'twenty megabytes that nobody takes are more than the window of the connection');
+  peer.destroy();
+});

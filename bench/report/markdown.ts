@@ -4,6 +4,8 @@ import type { Results, Row, Spread } from './results.ts';
 const MEANINGS: readonly (readonly [string, string])[] = [
   ['ext_proc_cpu_plain_vs_echo', 'CPU of TokenLat with everything on, plain chat, against the bare echo'],
   ['ext_proc_cpu_stream100_vs_echo', 'the same for a stream of 100 chunks'],
+  ['ext_proc_cpu_plain_vs_grpc_js', 'CPU of TokenLat with everything on, plain chat, against itself on grpc-js'],
+  ['ext_proc_cpu_stream100_vs_grpc_js', 'the same for a stream of 100 chunks'],
   [
     'ext_proc_cpu_plain_minimal_vs_echo',
     'CPU of TokenLat without limits, filter and Redis, plain chat, against the bare echo',
@@ -41,9 +43,10 @@ canned answers:
 - **envoy**: Envoy alone, with the listener that TokenLat renders (hardening, timeouts, access log) and no ext_proc.
 - **echo**: the Envoy configuration of TokenLat, and behind it a bare grpc-js server that answers every message with the
   bytes that TokenLat was recorded to answer, without decoding or deciding anything. It is the floor under any ext_proc
-  server in Node.
+  server on grpc-js.
 - **tokenlat**: one worker with everything on: JWT, request and token limits and a daily quota in Redis, a CEL route, word
   filter, cost, ledger, trace, and a log line a request.
+- **tokenlat-grpc-js**: the same with \`server.grpc: grpc-js\` in place of the gRPC server of our own.
 - **tokenlat-2**: the same with two workers, and Envoy with two threads.
 - **tokenlat-no-limits**, **tokenlat-all-limits**: as tokenlat, with no limit, and with each of the ten kinds of limits on the
   tenant, its business line, the subject and the model. Both ask Redis once to admit and once to settle.

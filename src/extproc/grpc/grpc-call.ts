@@ -58,7 +58,7 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
       this.#hasReplied = true;
       this.#stream.sendHeaders(REPLY_HEAD);
     }
-    const bytes = method.encode(message as never);
+    const bytes = method.encode(message);
     PREFIX.writeUInt32BE(bytes.length, 1);
     this.#stream.sendData(PREFIX, bytes);
   }
@@ -119,7 +119,7 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
     else {
       this.#method = method;
       if (timeout !== null) this.#deadline = setTimeout(this.#expire, timeout);
-      const listener = method.serve(this) as CallListener<unknown>;
+      const listener = method.serve(this);
       if (this.#stream.isClosed) listener.onClose();
       else this.#listener = listener;
     }
@@ -132,9 +132,10 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
   #read(bytes: Buffer, start: number, end: number): void {
     const reader = this.#reader;
     const method = this.#method;
+    if (method === null) return;
     this.#isReading = true;
     let at = start;
-    while (at < end && !this.#isPaused && !this.#isOver && method !== null) {
+    while (at < end && !this.#isPaused && !this.#isOver) {
       at = reader.read(bytes, at, end);
       if (reader.fault !== null) this.#fail(reader.fault);
       else if (reader.message !== null) this.#listener.onMessage(method.decode(reader.message));

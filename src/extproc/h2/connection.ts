@@ -9,7 +9,6 @@ import {
   FRAME,
   H2_ERROR,
   type H2ErrorCode,
-  MAX_STREAM_ID,
   MAX_WINDOW,
   MIN_FRAME_SIZE,
 } from './frame.ts';

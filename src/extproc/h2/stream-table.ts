@@ -54,12 +54,12 @@ export class StreamTable {
   }
 
   widenAll(bytes: number): void {
-    for (const stream of [...this.#open.values()])
+    for (const stream of this.#open.values())
       if (!stream.widen(bytes)) throw new ConnectionError(H2_ERROR.flowControl, 'a window is too large');
   }
 
   closeAll(): void {
-    for (const stream of [...this.#open.values()]) stream.close();
+    for (const stream of this.#open.values()) stream.close();
   }
 
   /** Is this the header block of a new stream? */

@@ -80,7 +80,7 @@ export function createExtProcServer(options: ExtProcServerOptions): ExtProcServe
     messageBytes: limits.messageBytes + MESSAGE_SLACK,
     streams: limits.streams,
     onFault: (reason) =>
-      log.error('a connection failed', { error: reason instanceof Error ? reason : new Error(String(reason)) }),
+      log.error('a call failed', { error: reason instanceof Error ? reason : new Error(String(reason)) }),
   });
 
   return {

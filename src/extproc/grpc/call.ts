@@ -25,7 +25,7 @@ export interface Call<Out> {
   readonly end: (code: number, details: string) => void;
 }
 
-/** Who takes what comes on a call. None of it throws. */
+/** Who takes what comes on a call. None of it should throw. */
 export interface CallListener<In> {
   readonly onMessage: (message: In) => void;
   /** The peer has said all that it will. */
@@ -61,7 +61,7 @@ export interface GrpcServerOptions {
   readonly messageBytes: number;
   /** Calls open at once on one connection. */
   readonly streams: number;
-  /** A fault of ours that cost a connection. */
+  /** A fault of ours that cost a call, or a connection. */
   readonly onFault: (reason: unknown) => void;
 }
 

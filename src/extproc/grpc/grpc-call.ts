@@ -11,6 +11,8 @@ export interface GrpcCallOptions {
   readonly head: RequestHead;
   readonly methods: ReadonlyMap<string, AnyMethod>;
   readonly messageBytes: number;
+  /** A service of ours has thrown. */
+  readonly onFault: (reason: unknown) => void;
 }
 
 /** Written anew for each message, and copied before the next. */
@@ -23,6 +25,7 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
   readonly #stream: H2Stream;
   readonly #head: RequestHead;
   readonly #reader: MessageReader;
+  readonly #onFault: (reason: unknown) => void;
   #method: AnyMethod | null = null;
   #listener: CallListener<unknown> = NOBODY;
   #hasReplied = false;
@@ -35,10 +38,11 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
   #backlog: Buffer[] = [];
   #deadline: NodeJS.Timeout | undefined;
 
-  constructor({ stream, head, methods, messageBytes }: GrpcCallOptions) {
+  constructor({ stream, head, methods, messageBytes, onFault }: GrpcCallOptions) {
     this.#stream = stream;
     this.#head = head;
     this.#reader = new MessageReader(messageBytes);
+    this.#onFault = onFault;
     stream.handler = this;
     this.#begin(methods);
   }
@@ -95,7 +99,11 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
   }
 
   onDrain(): void {
-    this.#listener.onDrain();
+    try {
+      this.#listener.onDrain();
+    } catch (reason) {
+      this.#crash(reason);
+    }
   }
 
   onClose(): void {
@@ -119,10 +127,17 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
     else {
       this.#method = method;
       if (timeout !== null) this.#deadline = setTimeout(this.#expire, timeout);
-      const listener = method.serve(this);
-      if (this.#stream.isClosed) listener.onClose();
-      else this.#listener = listener;
+      this.#serve(method);
     }
+  }
+
+  #serve(method: AnyMethod): void {
+    try {
+      this.#listener = method.serve(this);
+    } catch (reason) {
+      this.#crash(reason);
+    }
+    if (this.#stream.isClosed) this.#closeListener();
   }
 
   readonly #expire = (): void => {
@@ -135,10 +150,14 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
     if (method === null) return;
     this.#isReading = true;
     let at = start;
-    while (at < end && !this.#isPaused && !this.#isOver) {
-      at = reader.read(bytes, at, end);
-      if (reader.fault !== null) this.#fail(reader.fault);
-      else if (reader.message !== null) this.#listener.onMessage(method.decode(reader.message));
+    try {
+      while (at < end && !this.#isPaused && !this.#isOver) {
+        at = reader.read(bytes, at, end);
+        if (reader.fault !== null) this.#fail(reader.fault);
+        else if (reader.message !== null) this.#listener.onMessage(method.decode(reader.message));
+      }
+    } catch (reason) {
+      this.#crash(reason);
     }
     this.#isReading = false;
     if (this.#isOver) this.#stream.credit(end - start);
@@ -160,7 +179,19 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
     if (this.#isOver) return;
     this.#hasEnded = false;
     if (this.#reader.isCut) this.#fail({ code: STATUS.internal, details: 'the last message is cut' });
-    else this.#listener.onEnd();
+    else {
+      try {
+        this.#listener.onEnd();
+      } catch (reason) {
+        this.#crash(reason);
+      }
+    }
+  }
+
+  /** A service has thrown: that costs its call, and no other one. */
+  #crash(reason: unknown): void {
+    this.#onFault(reason);
+    this.#fail({ code: STATUS.internal, details: 'internal error' });
   }
 
   /** The call ends without its listener's doing. Its status may have to wait for the peer; the listener need not. */
@@ -172,7 +203,11 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
   #closeListener(): void {
     const listener = this.#listener;
     this.#listener = NOBODY;
-    listener.onClose();
+    try {
+      listener.onClose();
+    } catch (reason) {
+      this.#onFault(reason);
+    }
   }
 }
 

@@ -25,7 +25,7 @@ export function createLeanServer({ bind, methods, messageBytes, streams, onFault
       socket,
       maxStreams: streams,
       now: () => performance.now(),
-      onRequest: (stream, head) => new GrpcCall({ stream, head, methods: byPath, messageBytes }),
+      onRequest: (stream, head) => new GrpcCall({ stream, head, methods: byPath, messageBytes, onFault }),
       onFault,
       onClose: () => {
         connections.delete(connection);

@@ -242,6 +242,32 @@ test('lean: compressed messages are refused, as is a cut one', async () => {
   await server.close();
 });
 
+test('lean: a service that throws costs its call, and no other', async () => {
+  const faults: unknown[] = [];
+  const boom = (): never => {
+    throw new Error('secret');
+  };
+  for (const broken of [{ onMessage: boom }, { onEnd: boom }, { onEnd: boom, onClose: boom }] as const) {
+    const { seen, server, session } = await serve(createLeanServer, () => (seen.calls.length === 2 ? broken : {}), {
+      onFault: (reason) => faults.push(reason),
+    });
+    const good = open(session);
+    good.write(frame(Buffer.from('x')));
+    for (let i = 0; i < 100 && seen.events.length === 0; i++) await sleep(5);
+    const bad = open(session);
+    bad.end(frame(Buffer.from('y')));
+    const { headers, trailers } = await replyOf(bad);
+    const { 'grpc-status': status, 'grpc-message': text } = { ...headers, ...trailers };
+    assert.deepEqual([status, text], ['13', 'internal error']);
+    const reply = replyOf(good);
+    good.end(frame(Buffer.from('z')));
+    assert.equal((await reply).trailers['grpc-status'], '0');
+    session.close();
+    await server.close();
+  }
+  assert.equal(faults.length, 4);
+});
+
 test('lean: metadata of any size and kind arrives, through Huffman code and tables', async () => {
   const { seen, server, session } = await serve(createLeanServer);
   const values = ['a', '0123456789abcdef-0000-4000', 'x'.repeat(3000), '~!@#$%^&*(){}|<>', 'b'.repeat(20_000)];

@@ -3,15 +3,7 @@ import { HpackDecoder } from '../../lib/hpack/hpack-decoder.ts';
 import { HpackError } from '../../lib/hpack/hpack-error.ts';
 import { checkFrame } from './check-frame.ts';
 import { FloodGuard } from './flood-guard.ts';
-import {
-  DEFAULT_WINDOW,
-  FLAG,
-  FRAME,
-  H2_ERROR,
-  type H2ErrorCode,
-  MAX_WINDOW,
-  MIN_FRAME_SIZE,
-} from './frame.ts';
+import { DEFAULT_WINDOW, FLAG, FRAME, H2_ERROR, type H2ErrorCode, MAX_WINDOW, MIN_FRAME_SIZE } from './frame.ts';
 import { FrameReader } from './frame-reader.ts';
 import { ConnectionError } from './h2-error.ts';
 import { type HeaderBlock, HeaderBlocks } from './header-blocks.ts';
@@ -107,7 +99,10 @@ export class H2Connection {
 
   /** Is the peer still there? One that has not answered the last question is cut. */
   askAlive(): void {
-    if (this.#reader.isGreeted && !this.#isOver && !this.#pings.ask()) this.#socket.destroy();
+    if (!this.#reader.isGreeted || this.#isOver) return;
+    if (!this.#pings.isWaiting) this.#pings.ask();
+    // When it is we who stood still, the answer lies in the socket and is read before that.
+    else setImmediate(() => this.#pings.isWaiting && this.#socket.destroy());
   }
 
   /** Cuts the connection and all of its streams at once. */

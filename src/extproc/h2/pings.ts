@@ -14,12 +14,14 @@ export class Pings {
     this.#outlet = outlet;
   }
 
-  /** Asks. False when the last question has no answer yet. */
-  ask(): boolean {
-    if (this.#isAsking) return false;
+  /** Has the last question no answer yet? */
+  get isWaiting(): boolean {
+    return this.#isAsking;
+  }
+
+  ask(): void {
     this.#isAsking = true;
     this.#send(ALIVE);
-    return true;
   }
 
   /**

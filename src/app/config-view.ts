@@ -12,7 +12,13 @@ export function configView(config: Snapshot): Json {
     generation: config.generation,
     digest: config.digest,
     listen: { address: listen.address, port: listen.port, tls: listen.tls !== null, admin_port: listen.adminPort },
-    server: { workers: server.workers, transport: server.transport.kind, grpc: server.grpc, ops: server.ops, drain_ms: server.drainMs },
+    server: {
+      workers: server.workers,
+      transport: server.transport.kind,
+      grpc: server.grpc,
+      ops: server.ops,
+      drain_ms: server.drainMs,
+    },
     redis: redis === null ? null : { url: place(redis.url), key_prefix: redis.keyPrefix },
     auth: {
       issuers: auth.issuers.map(({ issuer, audience, algorithms, keys }) => ({

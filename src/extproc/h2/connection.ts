@@ -220,7 +220,7 @@ export class H2Connection {
       outlet.sendWindow += increment;
       if (outlet.sendWindow > MAX_WINDOW) throw new ConnectionError(H2_ERROR.flowControl, 'the window is too large');
       if (increment < LEAST_UPDATE) this.#countIdle();
-      if (outlet.hasBlocked) outlet.pumpAll();
+      outlet.pumpAll();
       return;
     }
     const stream = this.#streams.find(id);

@@ -159,6 +159,29 @@ test('messages of one stream that go out together share a frame', async () => {
   peer.destroy();
 });
 
+test('messages that go out together fill frames up to what the peer takes, and no further', async () => {
+  const { peer, streams } = peerWithStreams();
+  peer.say(GREETING, head(1));
+  await peer.settle();
+  for (let i = 0; i < 20; i++) streams.get(1)!.sendData(Buffer.from([i]), Buffer.alloc(3000, i));
+  await peer.settle();
+  const sizes = peer.got.filter(({ type }) => type === T.data).map(({ payload }) => payload.length);
+  assert.deepEqual(sizes, [15_005, 15_005, 15_005, 15_005]);
+  peer.destroy();
+});
+
+test('padding uses a window up, and is given back', async () => {
+  const peer = new H2Peer();
+  peer.say(GREETING, head(1));
+  const padded = h2Frame(T.data, 8, 1, Buffer.concat([Buffer.from([255]), Buffer.alloc(1 + 255)]));
+  for (let i = 0; i < 20; i++) {
+    peer.say(Buffer.concat(Array.from({ length: 100 }, () => padded)));
+    await peer.settle();
+  }
+  assert.equal(peer.reset(1), null, 'half a megabyte of padding is more than the window');
+  peer.destroy();
+});
+
 test('the peer may send what a window has room for, and more only once that is taken', async () => {
   const { peer, streams } = peerWithStreams();
   peer.say(GREETING, head(1), head(3));

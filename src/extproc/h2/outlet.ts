@@ -32,10 +32,6 @@ export class Outlet {
     return this.#socket.writableLength + this.out.size > CONGESTED_BYTES;
   }
 
-  get hasBlocked(): boolean {
-    return this.#blocked.size > 0;
-  }
-
   block(stream: Waiting): void {
     this.#blocked.add(stream);
   }
@@ -78,7 +74,6 @@ export class Outlet {
     if (this.#isOver) return;
     this.#write();
     if (this.#socket.writableLength > HOPELESS_BYTES) this.#socket.destroy();
-    else if (this.#blocked.size > 0 && !this.isCongested) this.pumpAll();
   };
 
   #write(): void {

@@ -341,10 +341,10 @@ test('a peer that does not answer a PING is cut, one that does is not', async ()
 test('the frames of the greeting are those that were announced', async () => {
   const peer = new H2Peer({ maxStreams: 7 });
   await peer.settle();
-  const [settings, window] = peer.got;
+  const [settings, ...more] = peer.got;
   assert.equal(settings?.type, T.settings);
   assert.ok(settings?.payload.includes(setting(3, 7)));
-  assert.deepEqual([window?.type, window?.stream], [T.windowUpdate, 0]);
+  assert.deepEqual(more, []);
   assert.equal(framesOf(Buffer.alloc(3)).length, 0);
   peer.destroy();
 });

@@ -83,7 +83,6 @@ export class H2Connection {
       [SETTING.initialWindowSize, STREAM_WINDOW],
       [SETTING.maxHeaderListSize, LIST_BYTES],
     ]);
-    this.#outlet.out.windowUpdate(0, CONNECTION_WINDOW - DEFAULT_WINDOW);
     this.#outlet.flushSoon();
   }
 

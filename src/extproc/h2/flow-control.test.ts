@@ -9,6 +9,12 @@ import type { H2Stream } from './stream.ts';
 const head = (stream: number) => h2Frame(T.headers, 4, stream, hpackBlock(REQUEST_FIELDS));
 const NO_BYTES = Buffer.alloc(0);
 
+/** DATA of so many bytes. */
+const filling = (stream: number, bytes: number): readonly Buffer[] =>
+  Array.from({ length: Math.ceil(bytes / 16_384) }, (_, index) =>
+    h2Frame(T.data, 0, stream, Buffer.alloc(Math.min(16_384, bytes - index * 16_384))),
+  );
+
 /** A peer whose streams are at hand, and that takes nothing by itself. */
 function peerWithStreams(): { peer: H2Peer; streams: Map<number, H2Stream>; drained: number[] } {
   const streams = new Map<number, H2Stream>();
@@ -185,16 +191,17 @@ test('padding uses a window up, and is given back', async () => {
 test('the peer may send what a window has room for, and more only once that is taken', async () => {
   const { peer, streams } = peerWithStreams();
   peer.say(GREETING, head(1), head(3));
-  for (let left = STREAM_WINDOW; left > 0; left -= 16_384) peer.say(h2Frame(T.data, 0, 1, Buffer.alloc(16_384)));
+  peer.say(...filling(1, STREAM_WINDOW));
   await peer.settle();
   assert.equal(peer.reset(1), null);
   const updates = (stream: number): number[] =>
     peer.got.filter((f) => f.type === T.windowUpdate && f.stream === stream).map((f) => f.payload.readUInt32BE(0));
   assert.deepEqual(updates(1), []);
-  streams.get(1)!.credit(STREAM_WINDOW / 2);
+  const half = Math.ceil(STREAM_WINDOW / 2);
+  streams.get(1)!.credit(half);
   await peer.settle();
-  assert.deepEqual(updates(1), [STREAM_WINDOW / 2]);
-  for (let left = STREAM_WINDOW / 2; left > 0; left -= 16_384) peer.say(h2Frame(T.data, 0, 1, Buffer.alloc(16_384)));
+  assert.deepEqual(updates(1), [half]);
+  peer.say(...filling(1, half));
   await peer.settle();
   assert.equal(peer.reset(1), null);
   peer.say(h2Frame(T.data, 0, 1, Buffer.alloc(1)));
@@ -210,9 +217,9 @@ test('the window of the connection is widened without waiting for any stream', a
   for (let index = 0; index < 80; index++) {
     const id = index * 2 + 1;
     peer.say(head(id));
-    for (let left = STREAM_WINDOW; left > 0; left -= 16_384) peer.say(h2Frame(T.data, 0, id, Buffer.alloc(16_384)));
+    peer.say(...filling(id, STREAM_WINDOW));
     await peer.settle();
   }
-  assert.equal(peer.goaway, null, 'twenty megabytes that nobody takes are more than the window of the connection');
+  assert.equal(peer.goaway, null, 'five megabytes that nobody takes are more than the window of the connection');
   peer.destroy();
 });

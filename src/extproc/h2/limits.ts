@@ -1,3 +1,5 @@
+import { DEFAULT_WINDOW } from './frame.ts';
+
 /** What one connection may cost. Our one peer, Envoy, comes near none of it. */
 
 /** SETTINGS_HEADER_TABLE_SIZE: the default, with which a request's head takes some twenty bytes. */
@@ -10,11 +12,15 @@ export const LIST_BYTES = 64 * 1024;
 export const BLOCK_BYTES = 64 * 1024;
 export const CONTINUATIONS = 16;
 
-/** Bytes that the peer may send on a stream before any are taken from it. */
-export const STREAM_WINDOW = 256 * 1024;
+/** Bytes that the peer may send on a stream before any are taken from it: the default. */
+export const STREAM_WINDOW = DEFAULT_WINDOW;
 
-/** The same for all streams together. Each has its own bound, so this one never waits for them. */
-export const CONNECTION_WINDOW = 16 * 1024 * 1024;
+/**
+ * The same for all streams together: the default, too. Each stream has its own bound, so this one never waits for them; and what Envoy may
+ * not send yet must stay in its streams. Were it in the buffer of the connection, Envoy would push back on every stream at once,
+ * which version 1.40 does not survive in the upstream filter chain.
+ */
+export const CONNECTION_WINDOW = DEFAULT_WINDOW;
 
 /** Bytes in the socket above which streams wait, and above which a peer that reads nothing but keeps asking is let go. */
 export const CONGESTED_BYTES = 1024 * 1024;

@@ -18,7 +18,7 @@ export const STREAM_WINDOW = DEFAULT_WINDOW;
 /**
  * The same for all streams together: the default, too. Each stream has its own bound, so this one never waits for them; and what Envoy may
  * not send yet must stay in its streams. Were it in the buffer of the connection, Envoy would push back on every stream at once,
- * which version 1.40 does not survive in the upstream filter chain.
+ * which version 1.40 does not survive in the upstream filter chain (seen with 16 MiB).
  */
 export const CONNECTION_WINDOW = DEFAULT_WINDOW;
 

@@ -37,8 +37,7 @@ export function createRedisTraceStore({
     }
   };
   return {
-    put: (shownId, trace, keepMs) => {
-      const text = JSON.stringify(trace);
+    put: (shownId, text, keepMs) => {
       if (breaker.state() === 'down' || inFlight >= IN_FLIGHT || text.length > MAX_LENGTH) {
         metrics.anomaly('trace_dropped');
         return;

@@ -38,7 +38,14 @@ const PLACES: Readonly<Record<StationName, number>> = {
 /** The written history of a request: one structured event at its end. */
 export class Trail {
   /** By place: no map for six entries. */
-  readonly #stations: (StationRecord | undefined)[] = [undefined, undefined, undefined, undefined, undefined, undefined];
+  readonly #stations: (StationRecord | undefined)[] = [
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ];
 
   /** Adds to what the station has spent so far; the later decision stands. */
   note(station: StationName, micros: number, decision: string, reason: string): void {

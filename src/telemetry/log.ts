@@ -25,7 +25,8 @@ export function createLog({ level, destination, base = {} }: LogOptions): Log {
   function write(at: Level, message: string, fields: LogFields | undefined, json?: string): void {
     if (WEIGHT[at] < WEIGHT[level]) return;
     try {
-      const own = fields === undefined ? '' : json !== undefined && isFit(fields) ? bare(json) : membersOf(redact(fields));
+      const own =
+        fields === undefined ? '' : json !== undefined && isFit(fields) ? bare(json) : membersOf(redact(fields));
       const text = JSON.stringify(redactText(message));
       const line = `{"level":"${at}","time":"${new Date().toISOString()}"${always}${own},"msg":${text}}\n`;
       sink.write(line, WEIGHT[at] >= WEIGHT.warn);

@@ -23,9 +23,10 @@ interface Shape {
   readonly heads: readonly string[];
 }
 
-/** Shapes met last, by their first key: hardly any two have one in common, and who has makes room. */
-const shapes = new Map<string, Shape>();
-const MOST_SHAPES = 256;
+/** Shapes met, by their first key. */
+const shapes = new Map<string, Shape[]>();
+const MOST_FIRSTS = 256;
+const MOST_OF_A_FIRST = 8;
 const MOST_KEYS = 128;
 
 /**
@@ -91,16 +92,23 @@ function writeObject(object: object, depth: number): string {
 /** Sorting the same keys for every record costs more than all the rest: it is done once a shape. */
 function shapeOf(keys: readonly string[]): Shape {
   const [first = ''] = keys;
-  const known = shapes.get(first);
-  if (known !== undefined && isSame(known.keys, keys)) return known;
+  const alike = shapes.get(first);
+  if (alike !== undefined) for (const shape of alike) if (isSame(shape.keys, keys)) return shape;
   // Without a comparison function, strings are ordered by their UTF-16 units: section 3.2.3.
   const sorted = keys.toSorted();
   const heads = sorted.map((key, at) => `${at === 0 ? '' : ','}${writeString(key)}:`);
   const shape = { keys, sorted, heads };
-  if (keys.length > MOST_KEYS) return shape;
-  if (shapes.size >= MOST_SHAPES) shapes.clear();
-  shapes.set(first, shape);
+  if (keys.length <= MOST_KEYS) remember(first, shape, alike);
   return shape;
+}
+
+/** Bounded: who has makes room. */
+function remember(first: string, shape: Shape, alike: Shape[] | undefined): void {
+  if (alike !== undefined && alike.length < MOST_OF_A_FIRST) alike.push(shape);
+  else {
+    if (alike === undefined && shapes.size >= MOST_FIRSTS) shapes.clear();
+    shapes.set(first, [shape]);
+  }
 }
 
 function isSame(some: readonly string[], others: readonly string[]): boolean {

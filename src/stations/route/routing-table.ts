@@ -45,6 +45,9 @@ interface Entry {
 /** UTF-16 units of values that name a remembered answer as they are; longer ones are named by their digest. */
 const MAX_NAME = 512;
 
+/** Names asked for whose rules are remembered. */
+const MAX_NAMES = 256;
+
 const VARIABLES: readonly Variable[] = ['claims', 'headers'];
 
 /** Is a requested name among those a route is looked at for: exact, or `prefix*`? */
@@ -103,6 +106,7 @@ export class RoutingTable {
   readonly #cache: Lru<string, Entry>;
   /** To name a request's values costs more than to evaluate a few small rules. */
   readonly #remembers: boolean;
+  readonly #byName = new Lru<string, readonly Rule[]>(MAX_NAMES);
 
   constructor(options: RoutingTableOptions) {
     this.#options = options;
@@ -132,12 +136,25 @@ export class RoutingTable {
     return { ...found, cached: false };
   }
 
+  /** The rules that are looked at for a name, in order: with a thousand routes most are for others. */
+  #rulesFor(asked: Asked): readonly Rule[] {
+    const { config, supports } = this.#options;
+    const key = `${asked.endpoint}${asked.canary ? '+' : '-'}${JSON.stringify(asked.name)}${asked.target}`;
+    const known = key.length > MAX_NAME ? undefined : this.#byName.get(key);
+    if (known !== undefined) return known;
+    const fit = this.#rules.filter(
+      ({ route }) =>
+        (nameFits(route.models, asked.name) || nameFits(route.models, asked.target)) &&
+        canServe(route, config, asked, supports),
+    );
+    if (key.length <= MAX_NAME) this.#byName.set(key, fit);
+    return fit;
+  }
+
   #find(variables: MatchVariables, asked: Asked): { route: Route | null; faults: readonly string[] } {
-    const { config, supports, metrics } = this.#options;
+    const { metrics } = this.#options;
     const faults: string[] = [];
-    for (const { route, match } of this.#rules) {
-      if (!nameFits(route.models, asked.name) && !nameFits(route.models, asked.target)) continue;
-      if (!canServe(route, config, asked, supports)) continue;
+    for (const { route, match } of this.#rulesFor(asked)) {
       const result = match?.evaluate(variables) ?? { matched: true, fault: null };
       if (result.fault !== null) {
         metrics.anomaly('route_rule_failed');

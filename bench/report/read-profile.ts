@@ -48,7 +48,7 @@ function stackOf(
     const node = byId.get(id);
     if (node !== undefined) stack.push(node);
   }
-  return stack.reverse().slice(1);
+  return stack.toReversed().slice(1);
 }
 
 function add(root: Frame, stack: readonly ProfileNode[], micros: number): void {

@@ -42,8 +42,8 @@ export class LiveRequests {
   /** Keeps the finishing work of a request that is over, until it is done. */
   finishing(work: Promise<void>): void {
     this.#finishing.add(work);
-    const done = (): void => void this.#finishing.delete(work);
-    work.then(done, done);
+    const forget = (): void => void this.#finishing.delete(work);
+    work.then(forget, forget);
   }
 
   /** Resolves when the finishing work of all requests so far is done. */

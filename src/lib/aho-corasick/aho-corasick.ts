@@ -66,6 +66,16 @@ function link(trie: Trie, order: Int32Array): Links {
   return { fail, output };
 }
 
+function measured(words: readonly string[]): { readonly units: number; readonly longest: number } {
+  let units = 0;
+  let longest = 0;
+  for (const word of words) {
+    units += word.length;
+    longest = Math.max(longest, word.length);
+  }
+  return { units, longest };
+}
+
 /**
  * An Aho-Corasick automaton over UTF-16 units. Building is linear in the units of all words, scanning in those of the text
  * (plus the matches). Equal words count as the first of them; empty words never match. `ignoreCase`: words hold no capital letters
@@ -75,12 +85,7 @@ export function createAutomaton(
   words: readonly string[],
   { ignoreCase = false }: { readonly ignoreCase?: boolean } = {},
 ): Automaton {
-  let units = 0;
-  let longest = 0;
-  for (const word of words) {
-    units += word.length;
-    longest = Math.max(longest, word.length);
-  }
+  const { units, longest } = measured(words);
   if (units > 1 << 24) throw new RangeError(`too many words: ${units} units`);
   const trie = buildTrie(words, units);
   const { classes, child, depth, word: wordAt } = trie;

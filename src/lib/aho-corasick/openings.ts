@@ -54,6 +54,7 @@ function mark(opens: Uint8Array, pair: string): void {
 
 /** A pair in every mix of small and capital letters. */
 function spellings(pair: string): readonly string[] {
-  const [first = '', second = ''] = [pair.slice(0, 1), pair.slice(1)];
+  const first = pair.slice(0, 1);
+  const second = pair.slice(1);
   return [first, first.toUpperCase()].flatMap((one) => [one + second, one + second.toUpperCase()]);
 }

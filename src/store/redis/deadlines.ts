@@ -24,7 +24,7 @@ export class Deadlines {
   begin(late: () => void): Deadline {
     const deadline = { at: performance.now() + this.#ms, late };
     this.#waiting.push(deadline);
-    this.#timer ??= this.#wait(this.#ms);
+    if (this.#timer === null) this.#timer = this.#wait(this.#ms);
     return deadline;
   }
 

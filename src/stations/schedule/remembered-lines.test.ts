@@ -37,7 +37,10 @@ test('the lines of a caller are the same list until something that they depend o
   const rules = { limits: [{ unit: 'tokens', window, limit: 7, model: null }], subjectLimits: [] };
   const written = directoryOf(rules);
   const more = rememberedLines({ config, principal, directory: written }, 'm', 'm');
-  assert.deepEqual(more.map(({ limit }) => limit).toSorted(), [5, 7]);
+  assert.deepEqual(
+    more.map(({ limit }) => limit),
+    [5, 7],
+  );
   assert.equal(rememberedLines({ config, principal, directory: written }, 'm', 'm'), more);
 
   const budget = { businessLine: null, period: 'month' };

@@ -13,7 +13,7 @@ test('is written as the client writes it, whatever the arguments', () => {
   fc.assert(
     fc.property(fc.array(text), fc.array(fc.oneof(text, fc.integer())), (keys, args) => {
       const plain = new Command('evalsha', ['hash', keys.length, ...keys, ...args].map(String));
-      assert.equal(new ScriptCommand('hash', keys, args).toWritable(), plain.toWritable({} as never));
+      assert.equal(new ScriptCommand('hash', keys, args).toWritable(), plain.toWritable({}));
     }),
   );
 });

@@ -1,6 +1,8 @@
 /** One header field: lower-case name and value. */
 export type HeaderPair = readonly [name: string, value: string];
 
+const NONE: readonly string[] = [];
+
 /** The fields of a message in the order received. Look-ups scan: messages have few fields and most are never asked for. */
 export class HeaderList implements Iterable<HeaderPair> {
   readonly #pairs: readonly HeaderPair[];
@@ -17,7 +19,9 @@ export class HeaderList implements Iterable<HeaderPair> {
 
   /** Every value of `name` (lower-case), in order. */
   all(name: string): readonly string[] {
-    return this.#pairs.filter((pair) => pair[0] === name).map((pair) => pair[1]);
+    let values: string[] | null = null;
+    for (const pair of this.#pairs) if (pair[0] === name) (values ??= []).push(pair[1]);
+    return values ?? NONE;
   }
 
   names(): readonly string[] {

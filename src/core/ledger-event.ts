@@ -64,14 +64,16 @@ export const TOKEN_FIELDS = {
 export type TokenField = keyof typeof TOKEN_FIELDS;
 
 const ALWAYS = ['promptTokens', 'cachedTokens', 'completionTokens', 'reasoningTokens'] as const;
+const MANDATORY: ReadonlySet<string> = new Set(ALWAYS);
+const FIELDS = Object.keys(TOKEN_FIELDS) as readonly TokenField[];
 type Always = (typeof ALWAYS)[number];
 
 /** The tokens of `usage` under the names of an event; parts that are 0 are left out. */
 export function ledgerTokens(usage: Usage): Pick<LedgerEvent, TokenField> {
   const tokens: Partial<Record<TokenField, number>> = {};
-  for (const field of Object.keys(TOKEN_FIELDS) as TokenField[]) {
+  for (const field of FIELDS) {
     const count = usage[TOKEN_FIELDS[field]] ?? 0;
-    if (count !== 0 || (ALWAYS as readonly string[]).includes(field)) tokens[field] = count;
+    if (count !== 0 || MANDATORY.has(field)) tokens[field] = count;
   }
   return tokens as Pick<LedgerEvent, TokenField> & Record<Always, number>;
 }

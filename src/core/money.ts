@@ -54,6 +54,8 @@ export interface Price extends Rates {
 
 const MTOK = 1_000_000n;
 const MOST = BigInt(Number.MAX_SAFE_INTEGER);
+/** Below it, doubles add and divide by `MTOK` without a slip. */
+const MOST_EXACT = 2 ** 49;
 
 /** Checks that `value` is a whole number that a double holds exactly. Throws `RangeError`. */
 export function microUnits(value: number): MicroUnits {
@@ -82,6 +84,8 @@ export function priceAt(price: Price, time: number): Price {
  */
 export function costOf(usage: Usage, price: Price, time: number = Date.now()): MicroUnits {
   const held = price.later === undefined ? price : priceAt(price, time);
+  const plain = plainCost(usage, held);
+  if (plain !== null) return plain;
   const prompt = promptParts(usage);
   const reached = reachedRates(held, usage.prompt);
   const completion = dot(completionParts(usage), completionRates(reached));
@@ -89,6 +93,22 @@ export function costOf(usage: Usage, price: Price, time: number = Date.now()): M
   let exact = completion;
   for (const { rates, from, to } of rateBands(held)) exact += dot(between(prompt, from, to), promptRates(rates));
   return roundedCost(exact);
+}
+
+/** The same for most usage and prices: text alone, no tiers, and figures that doubles add up exactly. Else null. */
+function plainCost(usage: Usage, price: Price): MicroUnits | null {
+  const { prompt, cached, completion, reasoning } = usage;
+  if (price.tiers !== undefined || price.reasoningPerMtok !== undefined) return null;
+  if (usage.cacheWrite !== undefined || usage.cacheWriteLong !== undefined) return null;
+  if (usage.audioPrompt !== undefined || usage.imagePrompt !== undefined) return null;
+  if (usage.audioCompletion !== undefined || usage.imageCompletion !== undefined) return null;
+  const isSound = cached >= 0 && cached <= prompt && reasoning >= 0 && completion >= 0;
+  if (!isSound || !Number.isInteger(prompt) || !Number.isInteger(cached) || !Number.isInteger(completion)) return null;
+  const ofPrompt = cached * price.cachedPerMtok + (prompt - cached) * price.promptPerMtok;
+  const exact = ofPrompt + completion * price.completionPerMtok;
+  if (!(exact >= 0 && exact < MOST_EXACT)) return null;
+  if (exact === 0) return 0 as MicroUnits;
+  return Math.max(1, Math.floor((exact + 500_000) / 1_000_000)) as MicroUnits;
 }
 
 /** Token-prices (micro-units times a million) as micro-units: half up, never free, never more than a double holds. */

@@ -3,7 +3,7 @@ export type StationName = 'authenticate' | 'schedule' | 'route' | 'enhance' | 'a
 export const STATION_NAMES: readonly StationName[] = ['authenticate', 'schedule', 'route', 'enhance', 'adapt', 'wrap'];
 
 /** What one station did to one request. */
-export interface StationRecord {
+export type StationRecord = {
   readonly station: StationName;
   /** Its own time, waiting included, in microseconds. */
   readonly micros: number;
@@ -11,10 +11,10 @@ export interface StationRecord {
   readonly decision: string;
   /** Why, in words and figures without secrets or prompts. */
   readonly reason: string;
-}
+};
 
 /** What became of one try. */
-export interface AttemptRecord {
+export type AttemptRecord = {
   readonly attempt: number;
   readonly backend: string;
   readonly model: string;
@@ -24,19 +24,40 @@ export interface AttemptRecord {
   readonly startedMs: number;
   readonly firstByteMs: number | null;
   readonly reason: string;
-}
+};
+
+const PLACES: Readonly<Record<StationName, number>> = {
+  authenticate: 0,
+  schedule: 1,
+  route: 2,
+  enhance: 3,
+  adapt: 4,
+  wrap: 5,
+};
 
 /** The written history of a request: one structured event at its end. */
 export class Trail {
-  readonly #stations = new Map<StationName, StationRecord>();
+  /** By place: no map for six entries. */
+  readonly #stations: (StationRecord | undefined)[] = [
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ];
 
   /** Adds to what the station has spent so far; the later decision stands. */
   note(station: StationName, micros: number, decision: string, reason: string): void {
-    const before = this.#stations.get(station);
-    this.#stations.set(station, { station, micros: micros + (before?.micros ?? 0), decision, reason });
+    const place = PLACES[station];
+    this.#stations[place] = { station, micros: micros + (this.#stations[place]?.micros ?? 0), decision, reason };
   }
 
   stations(): readonly StationRecord[] {
-    return STATION_NAMES.flatMap((name) => this.#stations.get(name) ?? []);
+    return this.#stations.filter((record) => record !== undefined);
+  }
+
+  of(station: StationName): StationRecord | undefined {
+    return this.#stations[PLACES[station]];
   }
 }

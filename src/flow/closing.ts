@@ -2,6 +2,7 @@ import type { RequestContext } from '../core/context.ts';
 import type { Ending } from '../core/ending.ts';
 import { GatewayError } from '../core/error.ts';
 import type { LedgerEvent, LedgerStatus } from '../core/ledger-event.ts';
+import { isPromise } from '../core/maybe-promise.ts';
 import type { Mutation } from '../core/mutation.ts';
 import { costOf, formatMicroUnits, type MicroUnits } from '../core/money.ts';
 import type { Attempt } from '../core/station.ts';
@@ -70,7 +71,7 @@ export class Closing {
         error: reason instanceof Error ? reason : new Error(String(reason)),
       });
     });
-    live.finishing(finishing);
+    if (isPromise(finishing)) live.finishing(finishing);
     return usageMetadata(this.#ctx, ending);
   }
 

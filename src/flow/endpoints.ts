@@ -69,7 +69,8 @@ function decoded(segment: string): string {
 
 /** A body that we cannot look into does not pass. Throws `GatewayError` for any content coding but `identity`. */
 export function refuseCoding(head: RequestHead): void {
-  const codings = head.headers.all('content-encoding').join(',').trim();
+  const all = head.headers.all('content-encoding');
+  const codings = all.length === 0 ? '' : all.join(',').trim();
   if (codings === '' || codings.toLowerCase() === 'identity') return;
   throw new GatewayError(
     'unsupported_content_encoding',

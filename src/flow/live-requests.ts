@@ -42,7 +42,8 @@ export class LiveRequests {
   /** Keeps the finishing work of a request that is over, until it is done. */
   finishing(work: Promise<void>): void {
     this.#finishing.add(work);
-    void work.finally(() => this.#finishing.delete(work));
+    const forget = (): void => void this.#finishing.delete(work);
+    work.then(forget, forget);
   }
 
   /** Resolves when the finishing work of all requests so far is done. */

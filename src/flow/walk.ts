@@ -41,9 +41,9 @@ function walk(
   attempt: Attempt | null = null,
   from = 0,
 ): MaybePromise<WalkResult> {
+  let began = performance.now();
   for (let index = from; index < stations.length; index += 1) {
     const station = stations[index] as AnyStation;
-    const began = performance.now();
     let said: MaybePromise<Said> | null;
     try {
       said = moment(station, ctx, attempt);
@@ -52,21 +52,21 @@ function walk(
     }
     if (said === null) continue;
     if (isPromise(said)) {
-      return said
-        .then(
-          (step) => accept(ctx, station, step, began),
-          (reason: unknown) => reject(ctx, station, reason, began),
-        )
-        .then((response) => response ?? walk(stations, ctx, moment, attempt, index + 1));
+      const since = began;
+      return said.then(
+        (step) => accept(ctx, station, step, microsSince(since)) ?? walk(stations, ctx, moment, attempt, index + 1),
+        (reason: unknown) => reject(ctx, station, reason, since),
+      );
     }
-    const response = accept(ctx, station, said, began);
+    const now = performance.now();
+    const response = accept(ctx, station, said, microsBetween(began, now));
     if (response !== null) return response;
+    began = now;
   }
   return null;
 }
 
-function accept(ctx: GrowingContext, station: AnyStation, step: Step<object> | Note, began: number): WalkResult {
-  const micros = microsSince(began);
+function accept(ctx: GrowingContext, station: AnyStation, step: Step<object> | Note, micros: number): WalkResult {
   if ('respond' in step) {
     ctx.trail.note(station.name, micros, 'answered', `status ${step.respond.status}`);
     return step.respond;
@@ -86,7 +86,11 @@ function reject(ctx: GrowingContext, station: AnyStation, reason: unknown, began
 }
 
 export function microsSince(began: number): number {
-  return Math.round((performance.now() - began) * 1000);
+  return microsBetween(began, performance.now());
+}
+
+function microsBetween(began: number, ended: number): number {
+  return Math.round((ended - began) * 1000);
 }
 
 /** The head has come. */
@@ -118,16 +122,37 @@ export function walkAttempt(
   return walk(stations, ctx, atAttempt, attempt);
 }
 
-/** The request is over: every `finish` in reverse order, each whatever became of the others. */
-export async function walkFinish(
+type Ctx = Partial<RequestContext> & Arrived;
+type OnFault = (station: string, reason: unknown) => void;
+
+/**
+ * The request is over: every `finish` in reverse order, each whatever became of the others, going on in the same turn whenever
+ * one is done at once. Never throws.
+ */
+export function walkFinish(
   stations: readonly AnyStation[],
   ctx: GrowingContext,
   ending: Ending,
-  onFault: (station: string, reason: unknown) => void,
-): Promise<void> {
-  for (const station of stations.toReversed()) {
+  onFault: OnFault,
+): MaybePromise<void> {
+  return finishFrom(stations.length - 1, stations, ctx as Ctx, ending, onFault);
+}
+
+function finishFrom(
+  last: number,
+  stations: readonly AnyStation[],
+  ctx: Ctx,
+  ending: Ending,
+  onFault: OnFault,
+): MaybePromise<void> {
+  for (let index = last; index >= 0; index -= 1) {
+    const station = stations[index] as AnyStation;
     try {
-      await station.finish?.(ctx as Partial<RequestContext> & Arrived, ending);
+      const work = station.finish?.(ctx, ending);
+      if (work === undefined || !isPromise(work)) continue;
+      return work
+        .catch((reason: unknown) => onFault(station.name, reason))
+        .then(() => finishFrom(index - 1, stations, ctx, ending, onFault));
     } catch (reason) {
       onFault(station.name, reason);
     }

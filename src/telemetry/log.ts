@@ -2,7 +2,7 @@ import type { DestinationStream } from 'pino';
 import type { Log, LogFields } from '../core/ports/telemetry.ts';
 import type { Telemetry } from '../core/snapshot.ts';
 import { openLineSink, streamSink } from './line-sink.ts';
-import { redact, redactText } from './redact.ts';
+import { isFit, redact, redactText } from './redact.ts';
 
 /** Options of the log. */
 export interface LogOptions {
@@ -22,10 +22,11 @@ export function createLog({ level, destination, base = {} }: LogOptions): Log {
   const sink = typeof destination === 'object' ? streamSink(destination) : openLineSink(destination);
   const always = membersOf(base);
 
-  function write(at: Level, message: string, fields: LogFields | undefined): void {
+  function write(at: Level, message: string, fields: LogFields | undefined, json?: string): void {
     if (WEIGHT[at] < WEIGHT[level]) return;
     try {
-      const own = fields === undefined ? '' : membersOf(redact(fields));
+      const own =
+        fields === undefined ? '' : json !== undefined && isFit(fields) ? bare(json) : membersOf(redact(fields));
       const text = JSON.stringify(redactText(message));
       const line = `{"level":"${at}","time":"${new Date().toISOString()}"${always}${own},"msg":${text}}\n`;
       sink.write(line, WEIGHT[at] >= WEIGHT.warn);
@@ -36,7 +37,7 @@ export function createLog({ level, destination, base = {} }: LogOptions): Log {
 
   return {
     debug: (message, fields) => write('debug', message, fields),
-    info: (message, fields) => write('info', message, fields),
+    info: (message, fields, json) => write('info', message, fields, json),
     warn: (message, fields) => write('warn', message, fields),
     error: (message, fields) => write('error', message, fields),
   };
@@ -44,6 +45,10 @@ export function createLog({ level, destination, base = {} }: LogOptions): Log {
 
 /** The members of an object as they stand in a longer one, each after a comma. */
 function membersOf(fields: unknown): string {
-  const text = typeof fields === 'object' && fields !== null && !Array.isArray(fields) ? JSON.stringify(fields) : '{}';
-  return text === '{}' ? '' : `,${text.slice(1, -1)}`;
+  return typeof fields === 'object' && fields !== null && !Array.isArray(fields) ? bare(JSON.stringify(fields)) : '';
+}
+
+/** The text of an object without its braces, after a comma where there is something in it. */
+function bare(json: string): string {
+  return json === '{}' ? '' : `,${json.slice(1, -1)}`;
 }

@@ -151,16 +151,21 @@ function isClean(value: unknown, walk: { nodes: number }, depth: number): boolea
   return keys.length <= MAX_KEYS;
 }
 
+/** Is `value` fit for a log as it is? Then `redact` gives it back itself. */
+export function isFit(value: unknown): boolean {
+  try {
+    return isClean(value, { nodes: 0 }, 0);
+  } catch {
+    // A getter that throws: the copy says so in its place.
+    return false;
+  }
+}
+
 /**
  * `value` fit for a log: plain JSON, bounded in size, without values under keys that name secrets or prompts and without
  * text that looks like a secret. Itself where nothing had to be done, else a copy. Cycles, getters that throw and big
  * integers do no harm.
  */
 export function redact(value: unknown): unknown {
-  try {
-    if (isClean(value, { nodes: 0 }, 0)) return value;
-  } catch {
-    // A getter that throws: the copy says so in its place.
-  }
-  return clean(value, { nodes: 0, path: new Set() }, 0);
+  return isFit(value) ? value : clean(value, { nodes: 0, path: new Set() }, 0);
 }

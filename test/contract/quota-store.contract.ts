@@ -505,8 +505,8 @@ export function testQuotaStore(name: string, open: () => Promise<Harness>): void
 
     test('traces come back newest first', async () => {
       await harness.setTime(NOON);
-      stores.traces.put('shown:{1}', { n: 1 }, 60_000);
-      stores.traces.put('shown:{1}', { n: 2 }, 60_000);
+      stores.traces.put('shown:{1}', '{"n":1}', 60_000);
+      stores.traces.put('shown:{1}', '{"n":2}', 60_000);
       // Nobody waits for a trace to be written.
       for (let tries = 0; tries < 100 && (await stores.traces.get('shown:{1}')).length < 2; tries += 1) await sleep(10);
       assert.deepEqual(await stores.traces.get('shown:{1}'), [{ n: 2 }, { n: 1 }]);

@@ -214,7 +214,7 @@ describe('keys and scripts (P16)', () => {
       () => stores.quota.peek(tenant, windows),
       () => stores.quota.sweep(),
       () => stores.quota.settle(settlement(tenant, c, 2)),
-      async () => stores.traces.put('shown', { a: 1 }, 1000),
+      async () => stores.traces.put('shown', '{"a":1}', 1000),
     ]) {
       await raw.script('FLUSH');
       await sleep(3);

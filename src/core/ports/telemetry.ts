@@ -9,7 +9,8 @@ import type { SurgeAction } from '../surge.ts';
 /** Structured log lines. Fields never hold secrets or prompts: the adapter redacts by key as a second fence. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
-  info(message: string, fields?: LogFields): void;
+  /** `json`: the fields as `JSON.stringify` writes them, where somebody has made that already. */
+  info(message: string, fields?: LogFields, json?: string): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
 }

@@ -5,7 +5,8 @@ export type RequestTrace = { readonly [key: string]: Json };
 
 /** Recent requests by the id that the client saw. Best effort: `put` never throws and never waits long. */
 export interface TraceStore {
-  put(shownId: string, trace: RequestTrace, keepMs: number): void;
+  /** `trace`: a `RequestTrace` as JSON. */
+  put(shownId: string, trace: string, keepMs: number): void;
   /** Newest first: one id may have been sent twice. */
   get(shownId: string): Promise<readonly RequestTrace[]>;
 }

@@ -156,6 +156,8 @@ function readHeaders(reader: WireReader, message: ProcessingRequest, withEnd: bo
 
 function readHeaderMap(reader: WireReader): readonly HeaderPair[] {
   const pairs: HeaderPair[] = [];
+  const from = reader.position;
+  const all = reader.text();
   while (reader.more) {
     const tag = reader.tag();
     if (tag !== field(1, BYTES)) {
@@ -163,22 +165,22 @@ function readHeaderMap(reader: WireReader): readonly HeaderPair[] {
       continue;
     }
     const outer = reader.enter();
-    pairs.push(readHeader(reader));
+    pairs.push(readHeader(reader, all, from));
     reader.leave(outer);
   }
   return pairs;
 }
 
 /** `HeaderValue`: key 1, value 2, raw_value 3. Envoy fills one of the two values; raw bytes win. */
-function readHeader(reader: WireReader): HeaderPair {
+function readHeader(reader: WireReader, all: string, from: number): HeaderPair {
   let key = '';
   let text = '';
   let raw: string | null = null;
   while (reader.more) {
     const tag = reader.tag();
-    if (tag === field(1, BYTES)) key = reader.latin1();
-    else if (tag === field(3, BYTES)) raw = reader.latin1();
-    else if (tag === field(2, BYTES)) text = reader.latin1();
+    if (tag === field(1, BYTES)) key = reader.slice(all, from);
+    else if (tag === field(3, BYTES)) raw = reader.slice(all, from);
+    else if (tag === field(2, BYTES)) text = reader.slice(all, from);
     else reader.skip(tag);
   }
   return [key, raw === null || raw === '' ? text : raw];

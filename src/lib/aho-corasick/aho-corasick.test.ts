@@ -33,6 +33,19 @@ test('finds what a naive search finds, longest first at each end', () => {
   );
 });
 
+test('capital letters of ASCII are read as small ones on wish, in long stretches without any word as well', () => {
+  const unit = fc.constantFrom('a', 'B', 'b', 'A', 'x', 'X', 'y', 'z', '-', ' ', 'é', 'Ä');
+  const word = fc.string({ unit: fc.constantFrom('a', 'b', 'x', 'é'), minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 5 }), fc.string({ unit, maxLength: 60 }), (words, text) => {
+      const automaton = createAutomaton(words, { ignoreCase: true });
+      const small = text.replaceAll(/[A-Z]/g, (capital) => capital.toLowerCase());
+      assert.deepEqual(automaton.all(text), naive(words, small));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
 test('state carried over pieces gives the matches of the whole, whatever the cut', () => {
   fc.assert(
     fc.property(

@@ -1,4 +1,5 @@
 import { transitions } from './transitions.ts';
+import { openings } from './openings.ts';
 import { buildTrie, type Trie } from './trie.ts';
 
 /** A word found: its index in the list given, and where it stands in UTF-16 units, `[start, end)`. */
@@ -65,24 +66,34 @@ function link(trie: Trie, order: Int32Array): Links {
   return { fail, output };
 }
 
-/**
- * An Aho-Corasick automaton over UTF-16 units. Building is linear in the units of all words, scanning in those of the text
- * (plus the matches). Equal words count as the first of them; empty words never match. Throws `RangeError` for words of
- * more than 2^24 units in all.
- */
-export function createAutomaton(words: readonly string[]): Automaton {
+function measured(words: readonly string[]): { readonly units: number; readonly longest: number } {
   let units = 0;
   let longest = 0;
   for (const word of words) {
     units += word.length;
     longest = Math.max(longest, word.length);
   }
+  return { units, longest };
+}
+
+/**
+ * An Aho-Corasick automaton over UTF-16 units. Building is linear in the units of all words, scanning in those of the text
+ * (plus the matches). Equal words count as the first of them; empty words never match. `ignoreCase`: words hold no capital letters
+ * of ASCII, and those of texts are read as the small ones. Throws `RangeError` for words of more than 2^24 units in all.
+ */
+export function createAutomaton(
+  words: readonly string[],
+  { ignoreCase = false }: { readonly ignoreCase?: boolean } = {},
+): Automaton {
+  const { units, longest } = measured(words);
   if (units > 1 << 24) throw new RangeError(`too many words: ${units} units`);
   const trie = buildTrie(words, units);
   const { classes, child, depth, word: wordAt } = trie;
+  if (ignoreCase) for (let unit = 0x41; unit <= 0x5a; unit++) classes[unit] = classes[unit + 0x20] ?? 0;
   const order = byDepth(trie, longest);
   const { fail, output } = link(trie, order);
   const table = transitions(trie, fail, order);
+  const opens = openings(words, ignoreCase);
   const atRoot = new Int32Array(trie.classCount);
   for (let c = 1; c < trie.classCount; c++) atRoot[c] = Math.max(child(0, c), 0);
 
@@ -123,8 +134,10 @@ export function createAutomaton(words: readonly string[]): Automaton {
   function scan(text: string, visit: Visit, state = 0): number {
     if (table === null) return walk(text, visit, state);
     const { rows, width } = table;
+    const last = text.length - 1;
     let row = state * width;
-    for (let i = 0; i < text.length; i++) {
+    for (let i = 0; i <= last; i++) {
+      if (row === 0 && text.charCodeAt(i) < 128) i = opens.next(text, i, last);
       const next = rows[row + (classes[text.charCodeAt(i)] ?? 0)] ?? 0;
       row = next < 0 ? ~next : next;
       if (next < 0 && tell(row / width, i + 1, visit)) break;

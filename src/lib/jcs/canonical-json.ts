@@ -13,6 +13,21 @@ const LONE_SURROGATE = /[\ud800-\udfff]/u;
 /** Texts without these stand between quotes as they are. */
 // oxlint-disable-next-line no-control-regex -- JSON escapes control characters.
 const NEEDS_CARE = /["\\\u0000-\u001f\ud800-\udfff]/;
+/** UTF-16 units up to which a loop is faster than the pattern. */
+const SHORT = 64;
+
+/** The keys of objects that look alike, as they come and in canonical order with their quotes and colon. */
+interface Shape {
+  readonly keys: readonly string[];
+  readonly sorted: readonly string[];
+  readonly heads: readonly string[];
+}
+
+/** Shapes met, by their first key. */
+const shapes = new Map<string, Shape[]>();
+const MOST_FIRSTS = 256;
+const MOST_OF_A_FIRST = 8;
+const MOST_KEYS = 128;
 
 /**
  * JSON in its canonical form, RFC 8785: no white space, keys in the order of their UTF-16 units, numbers and escapes as
@@ -42,8 +57,17 @@ function write(value: unknown, depth: number): string {
   }
 }
 
+function isPlain(text: string): boolean {
+  if (text.length > SHORT) return !NEEDS_CARE.test(text);
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit < 0x20 || unit === 0x22 || unit === 0x5c || (unit >= 0xd800 && unit <= 0xdfff)) return false;
+  }
+  return true;
+}
+
 function writeString(text: string): string {
-  if (!NEEDS_CARE.test(text)) return `"${text}"`;
+  if (isPlain(text)) return `"${text}"`;
   if (LONE_SURROGATE.test(text)) throw new JcsError('a lone surrogate has no UTF-8 form');
   return JSON.stringify(text);
 }
@@ -58,13 +82,39 @@ function writeArray(items: readonly unknown[], depth: number): string {
 function writeObject(object: object, depth: number): string {
   const prototype: unknown = Object.getPrototypeOf(object);
   if (prototype !== Object.prototype && prototype !== null) throw new JcsError('only plain objects have a JSON form');
-  // Without a comparison function, strings are ordered by their UTF-16 units: section 3.2.3.
-  const keys = Object.keys(object).toSorted();
+  const { sorted, heads } = shapeOf(Object.keys(object));
   let text = '{';
-  for (const key of keys) {
-    text += `${text.length === 1 ? '' : ','}${writeString(key)}:${write((object as Record<string, unknown>)[key], depth)}`;
-  }
+  for (let at = 0; at < sorted.length; at += 1)
+    text += (heads[at] ?? '') + write((object as Record<string, unknown>)[sorted[at] ?? ''], depth);
   return `${text}}`;
+}
+
+/** Sorting the same keys for every record costs more than all the rest: it is done once a shape. */
+function shapeOf(keys: readonly string[]): Shape {
+  const [first = ''] = keys;
+  const alike = shapes.get(first);
+  if (alike !== undefined) for (const shape of alike) if (isSame(shape.keys, keys)) return shape;
+  // Without a comparison function, strings are ordered by their UTF-16 units: section 3.2.3.
+  const sorted = keys.toSorted();
+  const heads = sorted.map((key, at) => `${at === 0 ? '' : ','}${writeString(key)}:`);
+  const shape = { keys, sorted, heads };
+  if (keys.length <= MOST_KEYS) remember(first, shape, alike);
+  return shape;
+}
+
+/** Bounded: who has makes room. */
+function remember(first: string, shape: Shape, alike: Shape[] | undefined): void {
+  if (alike !== undefined && alike.length < MOST_OF_A_FIRST) alike.push(shape);
+  else {
+    if (alike === undefined && shapes.size >= MOST_FIRSTS) shapes.clear();
+    shapes.set(first, [shape]);
+  }
+}
+
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  if (some.length !== others.length) return false;
+  for (let at = 0; at < some.length; at += 1) if (some[at] !== others[at]) return false;
+  return true;
 }
 
 /**

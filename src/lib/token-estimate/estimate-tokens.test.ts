@@ -66,3 +66,21 @@ test('a whole number within three a unit, and texts together cost about what the
     { numRuns: 2000 },
   );
 });
+
+test('of a long text samples are read: the estimate is near that of its pieces, also where its parts differ', () => {
+  const licence = readFileSync(new URL('../../../LICENSE', import.meta.url), 'utf8');
+  const code = readFileSync(new URL('./estimate-tokens.ts', import.meta.url), 'utf8');
+  const mixed = [
+    licence,
+    code,
+    '今天天气很好，我们一起去公园散步吧。'.repeat(300),
+    PROSE.repeat(10),
+    '0123456789abcdef '.repeat(500),
+  ];
+  for (const text of [licence.repeat(20), mixed.join('\n').repeat(8), 'a '.repeat(40_000), 'x'.repeat(100_000)]) {
+    let pieces = 0;
+    for (let at = 0; at < text.length; at += 16_384) pieces += estimateTokens(text.slice(at, at + 16_384));
+    const ratio = estimateTokens(text) / pieces;
+    assert.ok(ratio > 0.8 && ratio < 1.25, `${text.length} units: ${ratio}`);
+  }
+});

@@ -32,19 +32,59 @@ const ASCII = Uint8Array.from({ length: 128 }, (_, code) => {
   return code <= 0x20 ? SPACE : MARK;
 });
 
+/** UTF-16 units up to which a text is read whole; of a longer one, samples that are evenly spread. */
+const READ_WHOLE = 32 * 1024;
+/** A sample, and how many units of a long text each stands for at most. */
+const SAMPLE = 512;
+const LEAST_SAMPLES = 48;
+const MOST_APART = 16 * 1024;
+/** Where in its part of the text a sample lies must not be known to who writes the text. */
+const PHASE = Math.random();
+/** The golden ratio's multiples spread evenly over [0, 1). */
+const SPREAD = 0.618_033_988_749_895;
+
 /**
  * About how many tokens a text is, without a vocabulary: within 15 % of o200k on English prose, rougher elsewhere. A whole
- * number, at least 1 for any text but the empty one, at most three a UTF-16 unit. One pass, no allocation.
+ * number, at least 1 for any text but the empty one, at most three a UTF-16 unit. One pass, no allocation; of texts beyond
+ * 32 Ki units only samples are read, so that a long prompt does not cost several times what parsing it costs.
  */
 export function estimateTokens(text: string): number {
   const { length } = text;
+  if (length === 0) return 0;
+  const tokens = length <= READ_WHOLE ? tokensIn(text, 0, length) : sampled(text);
+  return Math.max(1, Math.round(tokens));
+}
+
+function sampled(text: string): number {
+  const { length } = text;
+  const count = Math.max(LEAST_SAMPLES, Math.ceil(length / MOST_APART));
+  const part = length / count;
   let tokens = 0;
-  let at = 0;
+  let units = 0;
+  for (let at = 0; at < count; at += 1) {
+    const from = wordBegin(text, Math.floor(at * part + ((PHASE + at * SPREAD) % 1) * (part - SAMPLE)));
+    const to = wordBegin(text, from + SAMPLE);
+    tokens += tokensIn(text, from, to);
+    units += to - from;
+  }
+  return tokens * (length / units);
+}
+
+/** The next place at which a word begins, not far from `at`: a word cut in two would count twice. */
+function wordBegin(text: string, at: number): number {
+  const end = Math.min(text.length, at + 64);
+  for (let near = at; near < end; near += 1) if (text.charCodeAt(near) === 0x20) return near;
+  return Math.min(at, text.length);
+}
+
+function tokensIn(text: string, start: number, length: number): number {
+  let tokens = 0;
+  let at = start;
   while (at < length) {
     const code = text.charCodeAt(at);
     if (isSmall(code)) {
       // Words of small letters and the space behind them, most of any text, go the short way.
-      const end = wordEnd(text, at + 1);
+      const end = wordEnd(text, at + 1, length);
       const behind = text.charCodeAt(end);
       if (end === length || behind < 0x80) {
         const letters = end - at;
@@ -59,20 +99,20 @@ export function estimateTokens(text: string): number {
       at += 1;
       continue;
     }
-    const start = at;
+    const from = at;
     let kind = first;
     at += 1;
     for (; at < length; at += 1) {
       const next = kindOf(text.charCodeAt(at));
       // Small letters may follow capital ones in a word, not the other way: `camelCase` is two words.
       if (next === kind) continue;
-      if (kind === CAPITAL && next === LATIN && at - start === 1) kind = LATIN;
+      if (kind === CAPITAL && next === LATIN && at - from === 1) kind = LATIN;
       else if (kind === LATIN && next === LETTER) kind = LETTER;
       else if (kind !== LETTER || next !== LATIN) break;
     }
-    tokens += cost(kind, at - start, code, at < length);
+    tokens += cost(kind, at - from, code, at < length);
   }
-  return length === 0 ? 0 : Math.max(1, Math.round(tokens));
+  return tokens;
 }
 
 /** Small letters, of kind `LATIN`; behind the end of a text there is none. */
@@ -81,9 +121,9 @@ function isSmall(code: number): boolean {
 }
 
 /** Where a run of small letters ends. */
-function wordEnd(text: string, from: number): number {
+function wordEnd(text: string, from: number, end: number): number {
   let at = from;
-  while (isSmall(text.charCodeAt(at))) at += 1;
+  while (at < end && isSmall(text.charCodeAt(at))) at += 1;
   return at;
 }
 

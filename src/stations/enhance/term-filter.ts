@@ -123,14 +123,14 @@ function findApart(terms: CompiledTerms, text: string): TermHit | null {
 /** All that needs no decoding. */
 function findSurface(terms: CompiledTerms, source: string, flags: number): TermHit | null {
   const fold = (flags & NON_ASCII) !== 0 || (terms.gaps && (flags & WIDE_SPACE) !== 0);
-  const view: FoldedText = fold
-    ? foldText(source, { homoglyphs: true })
-    : { text: source.toLowerCase(), offsets: null };
+  const view: FoldedText = fold ? foldText(source, { homoglyphs: true }) : { text: source, offsets: null };
   const plain = findPlain(terms, source, view);
   if (plain !== null) return plain;
-  const leet = (flags & (LEET | NON_ASCII)) === 0 ? null : findLeet(terms, view.text);
+  if ((flags & (LEET | APART | NON_ASCII)) === 0) return null;
+  const folded = fold ? view.text : source.toLowerCase();
+  const leet = (flags & (LEET | NON_ASCII)) === 0 ? null : findLeet(terms, folded);
   if (leet !== null) return leet;
-  return (flags & (APART | NON_ASCII)) === 0 ? null : findApart(terms, view.text);
+  return (flags & (APART | NON_ASCII)) === 0 ? null : findApart(terms, folded);
 }
 
 function findDecoded(terms: CompiledTerms, text: string, disguise: Disguise): TermHit | null {

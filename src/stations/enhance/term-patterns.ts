@@ -59,8 +59,14 @@ function spellings(term: string): readonly string[] {
   return [...new Set([...folded, foldText(term).text.trim()])].filter((spelling) => spelling !== '');
 }
 
-function patternSet(patterns: readonly Pattern[]): PatternSet {
-  return { patterns, automaton: createAutomaton(patterns.map((pattern) => pattern.text)) };
+function patternSet(patterns: readonly Pattern[], ignoreCase = false): PatternSet {
+  return {
+    patterns,
+    automaton: createAutomaton(
+      patterns.map(({ text }) => text),
+      { ignoreCase },
+    ),
+  };
 }
 
 /** Makes the automata for `terms`. Terms that fold to nothing are left out. */
@@ -85,7 +91,8 @@ export function compileTerms(terms: readonly string[]): CompiledTerms {
     }
   });
   return {
-    main: patternSet(main),
+    // Folded texts hold no capital letters of ASCII, and plain ones need no folding for their sake.
+    main: patternSet(main, true),
     leet: patternSet(leet),
     squeezed: patternSet(squeezed),
     gaps: main.some((pattern) => pattern.text.includes(' ')),

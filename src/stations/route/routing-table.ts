@@ -45,11 +45,49 @@ interface Entry {
 /** UTF-16 units of values that name a remembered answer as they are; longer ones are named by their digest. */
 const MAX_NAME = 512;
 
-const VARIABLES: readonly Variable[] = ['request', 'tenant', 'claims', 'headers'];
+/** Names asked for whose rules are remembered. */
+const MAX_NAMES = 256;
+
+const VARIABLES: readonly Variable[] = ['claims', 'headers'];
 
 /** Is a requested name among those a route is looked at for: exact, or `prefix*`? */
 export function nameFits(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name));
+}
+
+/**
+ * Everything that a decision depends on as one text. Fields of requests and tenants come in one order; claims and headers are
+ * put in order, so that the same values have one spelling. Texts are quoted, so that none can pass for two.
+ */
+function nameOf(tenant: string, { name, target, endpoint, canary }: Asked, variables: MatchVariables): string {
+  let text = `${JSON.stringify(tenant)}${JSON.stringify(name)}${JSON.stringify(target)}${endpoint}${canary ? '+' : '-'}`;
+  for (const field in variables.request) text += spelled(field, variables.request[field]);
+  text += '|';
+  for (const field in variables.tenant) text += spelled(field, variables.tenant[field]);
+  for (const variable of VARIABLES) {
+    text += '|';
+    const values = variables[variable];
+    const fields = Object.keys(values);
+    for (const field of fields.length > 1 ? fields.toSorted() : fields) text += spelled(field, values[field]);
+  }
+  return text;
+}
+
+function spelled(field: string, value: unknown): string {
+  return `${JSON.stringify(field)}:${spelledValue(value)},`;
+}
+
+function spelledValue(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value);
+    case 'bigint':
+      return `${value}n`;
+    case 'object':
+      return JSON.stringify(value, plain);
+    default:
+      return String(value);
+  }
 }
 
 function plain(_: string, value: unknown): unknown {
@@ -68,6 +106,7 @@ export class RoutingTable {
   readonly #cache: Lru<string, Entry>;
   /** To name a request's values costs more than to evaluate a few small rules. */
   readonly #remembers: boolean;
+  readonly #byName = new Lru<string, readonly Rule[]>(MAX_NAMES);
 
   constructor(options: RoutingTableOptions) {
     this.#options = options;
@@ -86,8 +125,8 @@ export class RoutingTable {
   take(ctx: RuleContext, asked: Asked): Taken {
     const variables = this.#inputs(ctx);
     if (!this.#remembers) return { ...this.#find(variables, asked), cached: false };
-    const values = JSON.stringify([ctx.principal.tenant, asked, ...this.#named(variables)], plain);
-    // The text itself begins with a bracket, which no digest does.
+    const values = nameOf(ctx.principal.tenant, asked, variables);
+    // The text itself begins with a quote, which no digest does.
     const name = values.length <= MAX_NAME ? values : hash('sha256', values, 'base64');
     const now = this.#options.clock.now();
     const known = this.#cache.get(name);
@@ -97,17 +136,25 @@ export class RoutingTable {
     return { ...found, cached: false };
   }
 
-  /** As pairs in one order, so that the same values have one spelling. */
-  #named(variables: MatchVariables): readonly unknown[] {
-    return VARIABLES.map((name) => Object.entries(variables[name]).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  /** The rules that are looked at for a name, in order: with a thousand routes most are for others. */
+  #rulesFor(asked: Asked): readonly Rule[] {
+    const { config, supports } = this.#options;
+    const key = `${asked.endpoint}${asked.canary ? '+' : '-'}${JSON.stringify(asked.name)}${asked.target}`;
+    const known = key.length > MAX_NAME ? undefined : this.#byName.get(key);
+    if (known !== undefined) return known;
+    const fit = this.#rules.filter(
+      ({ route }) =>
+        (nameFits(route.models, asked.name) || nameFits(route.models, asked.target)) &&
+        canServe(route, config, asked, supports),
+    );
+    if (key.length <= MAX_NAME) this.#byName.set(key, fit);
+    return fit;
   }
 
   #find(variables: MatchVariables, asked: Asked): { route: Route | null; faults: readonly string[] } {
-    const { config, supports, metrics } = this.#options;
+    const { metrics } = this.#options;
     const faults: string[] = [];
-    for (const { route, match } of this.#rules) {
-      if (!nameFits(route.models, asked.name) && !nameFits(route.models, asked.target)) continue;
-      if (!canServe(route, config, asked, supports)) continue;
+    for (const { route, match } of this.#rulesFor(asked)) {
       const result = match?.evaluate(variables) ?? { matched: true, fault: null };
       if (result.fault !== null) {
         metrics.anomaly('route_rule_failed');

@@ -6,8 +6,9 @@ import { type QuotaStore, StoreUnavailable } from '../../core/ports/quota-store.
 import type { Metrics } from '../../core/ports/telemetry.ts';
 import { estimateOf, spendOf } from './estimate.ts';
 import { expiryEvent } from './expiry-event.ts';
-import { COUNT_ONLY, limitLines } from './limit-lines.ts';
+import { COUNT_ONLY } from './limit-lines.ts';
 import { quotaRefusal } from './quota-refusal.ts';
+import { rememberedLines } from './remembered-lines.ts';
 
 /** What the store said to a request; a refusal is a value here, for the booking must know of it. */
 export type Verdict = Admission | { readonly kind: 'denied'; readonly error: GatewayError };
@@ -33,8 +34,8 @@ export async function admit(
 ): Promise<Verdict> {
   const { config, principal, request } = ctx;
   const estimate = estimateOf(config, request);
-  const models = [request.model, config.aliases.get(request.model) ?? request.model];
-  const lines = limitLines({ config, principal, models, directory });
+  const meant = config.aliases.get(request.model) ?? request.model;
+  const lines = rememberedLines({ config, principal, directory }, request.model, meant);
   const spend = isLimited(lines) ? spendOf(config, request, estimate, ctx.time) : 0;
   const amounts: Amounts = {
     requests: 1,

@@ -18,7 +18,7 @@ export function auditFacts(ctx: Partial<RequestContext> & Arrived, ending: Endin
   const served = candidates.find(
     ({ deployment }) => deployment.model === booked?.model && deployment.backend.name === booked.backend,
   );
-  const filter = ctx.trail.stations().find(({ station }) => station === 'enhance');
+  const filter = ctx.trail.of('enhance');
   return {
     ...trace,
     candidates: (ctx.decision?.judged() ?? [])

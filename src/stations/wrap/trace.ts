@@ -32,8 +32,8 @@ export function traceOf(ctx: Partial<RequestContext> & Arrived, ending: Ending):
     status: ending.status,
     error: ending.kind === 'failed' ? ending.error.code : null,
     error_message: ending.kind === 'failed' ? ending.error.message.slice(0, 256) : null,
-    stations: ctx.trail.stations().map((record) => ({ ...record })),
-    attempts: ending.attempts.map((record) => ({ ...record })),
+    stations: ctx.trail.stations(),
+    attempts: ending.attempts,
     usage: {
       prompt_tokens: usage.prompt,
       cached_tokens: usage.cached,

@@ -5,7 +5,6 @@ import type { Ending } from '../../core/ending.ts';
 import { GatewayError } from '../../core/error.ts';
 import { HeaderList } from '../../core/http.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
-import type { RequestTrace } from '../../core/ports/trace-store.ts';
 import type { Snapshot } from '../../core/snapshot.ts';
 import { Trail } from '../../core/trail.ts';
 import { auditFacts } from './audit-facts.ts';
@@ -178,7 +177,7 @@ function listeners(state: 'ok' | 'failing' = 'ok') {
     log: { info: (message: string, fields: unknown) => told.push(['log', message, fields]) } as unknown as Log,
     metrics: { request: (...given: unknown[]) => told.push(['metrics', ...given]) } as unknown as Metrics,
     traces: {
-      put: (id: string, trace: RequestTrace, keepMs: number) => void told.push(['traces', id, trace, keepMs]),
+      put: (id: string, trace: string, keepMs: number) => void told.push(['traces', id, JSON.parse(trace), keepMs]),
       get: () => Promise.resolve([]),
     },
     audit: {

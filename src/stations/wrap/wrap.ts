@@ -55,9 +55,10 @@ export function createWrap({ log, metrics, traces, audit, epoch = () => null }: 
       const trace = traceOf(ctx, ending);
       if (ctx.config.audit !== null)
         audit.append({ kind: 'request', time: ctx.time, facts: recorded(ctx, ending, trace) });
-      log.info('request', trace);
+      const text = JSON.stringify(trace);
+      log.info('request', trace, text);
       // Whoever is nobody may call itself by any id: it must not push out what others look for.
-      if (ctx.principal !== undefined) traces.put(ctx.shownId, trace, ctx.config.ledger.keepMs);
+      if (ctx.principal !== undefined) traces.put(ctx.shownId, text, ctx.config.ledger.keepMs);
     },
   };
 }

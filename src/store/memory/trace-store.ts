@@ -5,14 +5,14 @@ const PER_ID = 10;
 const IDS = 10_000;
 
 interface Entry {
-  readonly traces: readonly RequestTrace[];
+  readonly traces: readonly string[];
   readonly forget: number;
 }
 
 /** Recent traces of this process; the oldest id goes first. */
 export function createMemoryTraceStore({ clock }: { readonly clock: Clock }): TraceStore {
   const entries = new Map<string, Entry>();
-  const live = (id: string): readonly RequestTrace[] => {
+  const live = (id: string): readonly string[] => {
     const entry = entries.get(id);
     return entry !== undefined && entry.forget > clock.time() ? entry.traces : [];
   };
@@ -24,6 +24,6 @@ export function createMemoryTraceStore({ clock }: { readonly clock: Clock }): Tr
       const oldest = entries.keys().next();
       if (entries.size > IDS && !oldest.done) entries.delete(oldest.value);
     },
-    get: async (shownId) => live(shownId),
+    get: async (shownId) => live(shownId).map((text) => JSON.parse(text) as RequestTrace),
   };
 }

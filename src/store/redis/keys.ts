@@ -29,6 +29,8 @@ export interface Keys {
   readonly probe: string;
 }
 
+/** Tenants whose encoding is remembered. */
+const MAX_TENANTS = 10_000;
 /** Longer encodings are replaced by their hash. */
 const MAX_LENGTH = 96;
 const PLAIN = /^[A-Za-z0-9_.-]$/;
@@ -57,7 +59,16 @@ export function encodeKeyPart(text: string): string {
 /** Throws `RangeError` for a prefix that could change the slot or the form of a key. */
 export function createKeys({ prefix }: { readonly prefix: string }): Keys {
   if (!PREFIX.test(prefix)) throw new RangeError(`key prefix may hold letters, digits and _ . : - only: ${prefix}`);
-  const of = (tenant: string): string => `${prefix}{${encodeKeyPart(tenant)}}`;
+  const begun = new Map<string, string>();
+  /** What the keys of a tenant begin with. */
+  const of = (tenant: string): string => {
+    const known = begun.get(tenant);
+    if (known !== undefined) return known;
+    const begin = `${prefix}{${encodeKeyPart(tenant)}}`;
+    if (begun.size >= MAX_TENANTS) begun.clear();
+    begun.set(tenant, begin);
+    return begin;
+  };
   return {
     operation: (tenant, operation) => `${of(tenant)}:op:${encodeKeyPart(operation)}`,
     operations: (tenant) => `${of(tenant)}:op:`,

@@ -58,6 +58,8 @@ export function createRedisQuotaStore(options: RedisQuotaStoreOptions): QuotaSto
     },
     settle: async ({ operation, tenant, actual, events }) => {
       assertAmounts(actual);
+      const booked: string[] = [];
+      for (const event of events) booked.push(JSON.stringify(event), entryOf(event));
       const reply = await call(() => {
         // Who has a ledger is on the list of tenants, also when nothing was admitted.
         if (events.length > 0) tenants.touch(tenant, ledger.leaseMs);
@@ -73,7 +75,7 @@ export function createRedisQuotaStore(options: RedisQuotaStoreOptions): QuotaSto
             heldEvents(ledger),
             LEDGER_TTL_MS,
             keys.sums(tenant),
-            ...events.flatMap((event) => [JSON.stringify(event), entryOf(event)]),
+            ...booked,
           ],
         );
       });
@@ -112,28 +114,29 @@ function createAdmit({
   readonly entryOf: (event: LedgerEvent) => string;
 }): QuotaStore['admit'] {
   const { run, keys, call, tenants } = options;
+  /** Names of the counters of lists that come again. */
+  const known = new WeakMap<readonly LimitLine[], { readonly tenant: string; readonly counters: readonly string[] }>();
+  const countersOf = (tenant: string, lines: readonly LimitLine[]): readonly string[] => {
+    const last = known.get(lines);
+    if (last !== undefined && last.tenant === tenant) return last.counters;
+    assertLines(lines);
+    const counters = lines.map((line) => keys.counter(tenant, line));
+    known.set(lines, { tenant, counters });
+    return counters;
+  };
   return async ({ operation, tenant, lines, amounts, leaseMs, onExpiry }) => {
     assertAmounts(amounts);
-    assertLines(lines);
     assertWhole(leaseMs, 'lease');
-    const counters = lines.map((line) => keys.counter(tenant, line));
+    const counters = countersOf(tenant, lines);
     const [event, entry] = onExpiry === null ? ['', ''] : [JSON.stringify(onExpiry), entryOf(onExpiry)];
     const refusedMs = Math.min(leaseMs, REFUSAL_MS);
     for (let round = 1; round <= ROUNDS; round += 1) {
-      const terms = lines.flatMap((line) => [
-        windows.term(line),
-        line.unit.charAt(0),
-        amounts[line.unit] ?? 0,
-        line.limit,
-      ]);
       const last = round === ROUNDS ? '1' : '0';
+      const args = [encodeKeyPart(operation), leaseMs, outliveMs, refusedMs, event, entry, last];
+      for (const line of lines) args.push(windows.term(line), line.unit.charAt(0), amounts[line.unit] ?? 0, line.limit);
       const reply = await call(() => {
         tenants.touch(tenant, leaseMs);
-        return run(
-          'admit',
-          [keys.operation(tenant, operation), keys.leases(tenant), ...counters],
-          [encodeKeyPart(operation), leaseMs, outliveMs, refusedMs, event, entry, last, ...terms],
-        );
+        return run('admit', [keys.operation(tenant, operation), keys.leases(tenant), ...counters], args);
       });
       const text = String(reply);
       if (text === 'x') await expire(options, tenant);
@@ -192,9 +195,10 @@ function heldEvents({ holdEvents, maxEvents }: LedgerSettings): number {
 
 function readStates(parts: readonly string[], lines: readonly LimitLine[]): LimitState[] {
   return lines.map((line, i) => {
-    const [remaining, resetMs] = (parts[i] ?? '').split(',').map(Number);
-    if (remaining === undefined || resetMs === undefined) throw new TypeError('a line is missing in the reply');
-    return { line, remaining, resetMs };
+    const part = parts[i] ?? '';
+    const comma = part.indexOf(',');
+    if (comma === -1) throw new TypeError('a line is missing in the reply');
+    return { line, remaining: Number(part.slice(0, comma)), resetMs: Number(part.slice(comma + 1)) };
   });
 }
 

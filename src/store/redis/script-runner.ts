@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import type { RedisClient } from './connection.ts';
+import { ScriptCommand } from './script-command.ts';
 import type { WritePacer } from './write-pacer.ts';
 
 const PARTS = {
@@ -53,20 +54,19 @@ export function createScriptRunner({
   sources,
   pacer,
 }: {
-  readonly client: Pick<RedisClient, 'evalsha' | 'eval'>;
+  readonly client: Pick<RedisClient, 'sendCommand' | 'eval'>;
   readonly sources: ScriptSources;
   readonly pacer: WritePacer;
 }): RunScript {
   const hashes = Object.fromEntries(
     Object.entries(sources).map(([name, text]) => [name, createHash('sha1').update(text).digest('hex')]),
   ) as ScriptSources;
-  return async (name, keys, args) => {
-    try {
-      const send = (): Promise<unknown> => client.evalsha(hashes[name], keys.length, ...keys, ...args);
-      return await (PATIENT.has(name) ? pacer.patient(send) : send());
-    } catch (error) {
+  return (name, keys, args) => {
+    const send = (): Promise<unknown> =>
+      client.sendCommand(new ScriptCommand(hashes[name], keys, args)) as Promise<unknown>;
+    return (PATIENT.has(name) ? pacer.patient(send) : send()).catch((error: unknown) => {
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
       return client.eval(sources[name], keys.length, ...keys, ...args);
-    }
+    });
   };
 }

@@ -1,5 +1,8 @@
--- Puts a trace in front of those of the same id.
--- KEYS: trace. ARGV: trace, how many to keep, ms to keep them.
-redis.call('LPUSH', KEYS[1], ARGV[1])
-redis.call('LTRIM', KEYS[1], 0, tonumber(ARGV[2]) - 1)
-return redis.call('PEXPIRE', KEYS[1], ARGV[3])
+-- Puts traces in front of those of the same ids.
+-- KEYS: a key a trace. ARGV: how many to keep of an id, then for each trace its text and the ms to keep it.
+for i = 1, #KEYS do
+  redis.call('LPUSH', KEYS[i], ARGV[2 * i])
+  redis.call('LTRIM', KEYS[i], 0, tonumber(ARGV[1]) - 1)
+  redis.call('PEXPIRE', KEYS[i], ARGV[2 * i + 1])
+end
+return #KEYS

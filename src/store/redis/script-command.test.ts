@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { Command } from 'ioredis';
+import { ScriptCommand } from './script-command.ts';
+
+test('is written as the client writes it, whatever the arguments', () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.string({ maxLength: 100 }),
+    fc.constantFrom('', 'é', '世界', 'x'.repeat(100)),
+  );
+  fc.assert(
+    fc.property(fc.array(text), fc.array(fc.oneof(text, fc.integer())), (keys, args) => {
+      const plain = new Command('evalsha', ['hash', keys.length, ...keys, ...args].map(String));
+      assert.equal(new ScriptCommand('hash', keys, args).toWritable(), plain.toWritable({}));
+    }),
+  );
+});

@@ -12,6 +12,7 @@ import { createOpsServer } from '../telemetry/ops-server.ts';
 import { createPickMetrics } from '../telemetry/pick-metrics.ts';
 import { createProbeMetrics } from '../telemetry/probe-metrics.ts';
 import { createDialects } from './dialects.ts';
+import { decidedOn } from './follow-stages.ts';
 import { createLiveConfig } from './live-config.ts';
 import type { LoadedConfig } from './load.ts';
 import { openRouting } from './open-routing.ts';
@@ -73,8 +74,8 @@ export async function startPicker(options: StartPickerOptions): Promise<RunningP
   try {
     await stores.ready(STORE_WAIT_MS);
     await server.start();
-    routing.tell(server.streams);
-    config.follow(async () => {});
+    routing.tell(server.streams, () => []);
+    config.follow({ prepare: async () => {}, decided: decidedOn(null, config.file) });
     const ops = await createOpsServer({
       ...settings.ops,
       metrics: metrics.exposition,

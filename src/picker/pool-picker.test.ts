@@ -31,7 +31,7 @@ function rig({ endpoints = 3, limit, whenAllOpen = 'serve', affinity = 'none' }:
   const addresses = Array.from({ length: endpoints }, (_, at) => `10.0.0.${at}:80`);
   const on = (name: string) => {
     const made = deployment(name, 'gpu', {
-      concurrency: limit === undefined ? null : { limit, queue: 0, queueTimeoutMs: 0, text: null },
+      concurrency: limit === undefined ? null : { limit, perInstance: null },
     });
     return { ...made, backend: pool };
   };

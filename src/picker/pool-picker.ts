@@ -62,7 +62,7 @@ export function createPoolPicker(options: PoolPickerOptions): PoolPicker {
     for (const { endpoint } of placesOf(deployment)) {
       if (endpoint === undefined) continue;
       const address = addressOf(endpoint);
-      const target = targetOf({ deployment, endpoint }, 1, request.endpoint, clock.time());
+      const target = targetOf({ deployment, endpoint }, 1, deployment.profile.quality, clock.time());
       if ((subset === null || subset.has(address)) && isFit(target)) addresses.set(target, address);
     }
     if (addresses.size === 0) throw noEndpoint();

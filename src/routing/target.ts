@@ -24,6 +24,8 @@ export interface Target {
   readonly weight: number;
   /** Requests at once that it is good for; null = not known. */
   readonly capacity: number | null;
+  /** Where that is not known: how large it is, of others of its kind; left out: 1. */
+  readonly size?: number;
   /** Keys that it keeps warm at once, where that is known; null = not known. */
   readonly warmRoom: number | null;
   /** The server that loads its model when asked; null = it always has it. */

@@ -20,6 +20,8 @@ export interface Target {
   readonly group: string;
   /** What fails together: a backend, a host. */
   readonly domain: string;
+  /** The backend that it is one endpoint of; left out: it is a whole one, and `domain` names it. */
+  readonly pool?: string;
   /** Share among equals, above 0. */
   readonly weight: number;
   /** Requests at once that it is good for; null = not known. */

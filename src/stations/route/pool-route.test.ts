@@ -111,6 +111,29 @@ test('where candidates are scored, endpoints are candidates like others', () => 
   assert.equal(decision.judged().length, 4);
 });
 
+test('rules of a score see the deployment and the backend of an endpoint', () => {
+  const models = [
+    model('m', 'p', { deployments: [pool('m', 'p', [{ zone: 'a' }, {}])] }),
+    model('n', 'x', { deployments: [deployment('n', 'x')] }),
+  ];
+  const first = (when: string): string => {
+    const score = {
+      weights: { cost: 0, latency: 0, quality: 1 },
+      load: 0,
+      costCeiling: null,
+      latencyMs: null,
+      spread: { kind: 'near', near: 0 },
+      expression: null,
+      rules: [{ when, multiply: 0.5 }],
+    } as const;
+    const by = route('r', { models: ['m'], candidates: [candidate('m'), candidate('n')], score });
+    return order(rig(config(models, [by])).decide())[0] ?? '';
+  };
+  assert.equal(first("target.id == 'm@p'"), 'n@x');
+  assert.equal(first("target.backend == 'p'"), 'n@x');
+  assert.match(first("target.backend == 'x'"), /^m@p/);
+});
+
 test('tries lie in different failure domains, else zones', () => {
   const shapes = [{ zone: 'a', failureDomain: 'r1' }, { zone: 'a', failureDomain: 'r1' }, { zone: 'b' }, { zone: 'b' }];
   const from = pool('m', 'a', shapes);

@@ -63,7 +63,7 @@ function makeTarget(place: Place, weight: number, quality: number, price: Price)
     domain: endpoint === undefined ? backend.name : domainOf(endpoint),
     weight: (weight > 0 ? weight : 1) * share,
     capacity: limit === undefined ? null : Math.max(1, limit * share),
-    ...(endpoint === undefined ? {} : { size: share * backend.endpoints.length }),
+    ...(endpoint === undefined ? {} : { pool: backend.name, size: share * backend.endpoints.length }),
     warmRoom: null,
     shelf: shelfOf(place),
     price: {

@@ -38,6 +38,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   job_not_found: 'There is no job of that id, it is of another tenant, or its answer is kept no more.',
   job_over: 'The job has ended: it cannot be cancelled.',
   zone_saturated: 'Batch work found no room: batch backends are full or not there, and hot ones are too busy for it.',
+  pool_saturated:
+    'To a proxy that asks where to send a request: every endpoint of the pool has as many requests as it takes.',
   deployment_saturated:
     'Every candidate that is alive has all its slots or its rate taken, and its queue is full or the wait was too long: `x-refused-reason`; `retry-after` goes by how fast the queue moves.',
   circuit_breaker_open: 'Every candidate failed too often lately and is given a rest; `retry-after` says for how long.',

@@ -56,6 +56,19 @@ export interface RoutingState {
         readonly reason: string;
         readonly detail: string;
       }[];
+      /** Of a pool; else left out. */
+      readonly endpoints?: readonly {
+        readonly address: string;
+        readonly zone: string | null;
+        readonly state: 'healthy' | 'failing' | 'unknown';
+        readonly running: number | null;
+        readonly findings: readonly {
+          readonly source: string;
+          readonly factor: number;
+          readonly reason: string;
+          readonly detail: string;
+        }[];
+      }[];
     }[];
   }[];
   readonly routes: readonly {

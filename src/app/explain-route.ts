@@ -4,6 +4,7 @@ import type { RequestContext } from '../core/context.ts';
 import { GatewayError } from '../core/error.ts';
 import { HeaderList, type HeaderPair } from '../core/http.ts';
 import type { Clock } from '../core/ports/clock.ts';
+import { nameOf } from '../core/places.ts';
 import type { SurgeView } from '../core/ports/surge.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import { Trail } from '../core/trail.ts';
@@ -36,7 +37,7 @@ export function createExplainRoute({
         reason: decision.reason,
         fallbackReason: decision.fallbackReason,
         classified: decision.classified,
-        plan: decision.candidates.map(({ deployment }) => deployment.id),
+        plan: decision.candidates.map(nameOf),
         words,
         candidates: decision.judged(),
         refused: null,

@@ -72,7 +72,7 @@ const RECORD_MS = 1000;
 export interface Gateway {
   readonly requestFactory: RequestExchangeFactory;
   /** The exchange of an attempt, or `null` when its request is not in this process. */
-  readonly attempt: (id: string, cluster: string, isConnected: boolean) => AttemptExchange | null;
+  readonly attempt: (id: string, cluster: string, isConnected: boolean, address?: string) => AttemptExchange | null;
   readonly live: LiveRequests;
   /** Who sent these headers? For requests that no station sees. */
   readonly identify: Authenticate['identify'];
@@ -148,10 +148,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
   return {
     requestFactory: (_attributes, port) => new RequestFlow(flow, port),
-    attempt(id, cluster, isConnected) {
+    attempt(id, cluster, isConnected, address) {
       const parsed = parseRequestId(id);
       const owner = parsed === null ? undefined : live.get(parsed.id);
-      return owner === undefined ? null : owner.attempt(cluster, isConnected);
+      return owner === undefined ? null : owner.attempt(cluster, isConnected, address);
     },
     live,
     identify: authenticate.identify,

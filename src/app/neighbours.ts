@@ -23,7 +23,7 @@ export interface NeighboursOptions {
 /** What one worker does for requests that live in another, and the other way round. */
 export interface Neighbours {
   /** The exchange of an attempt, wherever its request is. Throws `StreamFault`. */
-  readonly attempt: (id: string, cluster: string, isConnected: boolean) => AttemptExchange;
+  readonly attempt: (id: string, cluster: string, isConnected: boolean, address: string) => AttemptExchange;
   /** Envoy's word that an upstream broke, to whoever has the request. */
   readonly upstreamCut: (id: string) => void;
   /** Begins to lend our own requests. */
@@ -49,13 +49,13 @@ export function createNeighbours(options: NeighboursOptions): Neighbours {
   };
 
   return {
-    attempt(id, cluster, isConnected) {
-      const own = gateway.attempt(id, cluster, isConnected);
+    attempt(id, cluster, isConnected, address) {
+      const own = gateway.attempt(id, cluster, isConnected, address);
       if (own !== null) return own;
       const worker = elsewhere(id);
       if (worker !== null) {
         metrics.anomaly('attempt_elsewhere');
-        return borrowAttempt({ path: path(worker), id, cluster, isConnected, timeoutMs });
+        return borrowAttempt({ path: path(worker), id, cluster, isConnected, address, timeoutMs });
       }
       if (parseRequestId(id) === null) {
         metrics.anomaly('unknown_attempt');

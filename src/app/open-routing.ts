@@ -105,7 +105,7 @@ export function openRouting(options: OpenRoutingOptions): Routing {
   return {
     engine,
     surge,
-    found: (deployment) => engine.findings.of(incarnationOf(deployment), clock.now()),
+    found: (place) => engine.findings.of(incarnationOf(place), clock.now()),
     tell(running, queues) {
       const routing = (): RoutingWord => peers.say(clock.now());
       told = publishLive({

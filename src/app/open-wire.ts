@@ -39,7 +39,12 @@ export async function openWire({ loaded, index, runDir, gateway, log, metrics }:
     bind: bindAddress(loaded.snapshot, index),
     requestFactory: gateway.requestFactory,
     attemptFactory: (id, attributes) =>
-      neighbours.attempt(id, attributes['xds.cluster_name'] ?? '', 'upstream.local_address' in attributes),
+      neighbours.attempt(
+        id,
+        attributes['xds.cluster_name'] ?? '',
+        'upstream.local_address' in attributes,
+        attributes['upstream.address'] ?? '',
+      ),
     underWay: () => gateway.live.size,
     onUpstreamCut: neighbours.upstreamCut,
     log,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LiveState } from '../core/ports/live.ts';
+import { nameOf } from '../core/places.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import { routingView } from './routing-view.ts';
 import { serverStatus } from './server-status.ts';
@@ -55,8 +56,8 @@ test('a deployment is what its tries of the last minute say, over all routes', (
 test('what probes found stands beside it', () => {
   const config = configOf(deployment('a'), deployment('b'));
   const finding = { factor: 1 / 3, reason: 'service_down', detail: 'answered 500', until: 9 } as const;
-  const [model] = routingView(config, { at: 0, replicas: [], rows: [], queues: [] }, ({ id }) =>
-    id === 'm@a' ? [{ source: 'service', finding }] : [],
+  const [model] = routingView(config, { at: 0, replicas: [], rows: [], queues: [] }, (place) =>
+    nameOf(place) === 'm@a' ? [{ source: 'service', finding }] : [],
   ).models;
   assert.deepEqual(
     model?.deployments.map(({ findings }) => findings),
@@ -72,4 +73,36 @@ test('a server has a currency where all that is paid has the same', () => {
   assert.equal(currency(), null);
   assert.equal(serverStatus(configOf(), audit, null).audit, null);
   assert.match(serverStatus(configOf(), audit, null).version, /^\d+\.\d+\.\d+/);
+});
+
+test('of a pool each endpoint is shown, and all of them together', () => {
+  const endpoints = [
+    { host: '10.0.0.1', port: 80, weight: 1, zone: 'a' },
+    { host: '10.0.0.2', port: 80, weight: 1 },
+  ];
+  const pool = { ...deployment('p'), backend: { name: 'p', pool: { slowStartMs: 0 }, endpoints } };
+  const at = (address: string, requests: number, errors: number, running: number) => ({
+    ...row('p', requests, errors, running),
+    deployment: `m@p/${address}`,
+  });
+  const rows = [at('10.0.0.1:80', 10, 0, 2), at('10.0.0.2:80', 4, 4, 1), row('p', 9, 9, 9)];
+  const finding = { factor: 0, reason: 'service_down', detail: 'answered 500', until: 9 } as const;
+  const [model] = routingView(configOf(pool), { at: 0, replicas: [], rows, queues: [] }, (place) =>
+    nameOf(place) === 'm@p/10.0.0.2:80' ? [{ source: 'service', finding }] : [],
+  ).models;
+  const [shown] = model?.deployments ?? [];
+  assert.deepEqual([shown?.state, shown?.running, shown?.findings], ['healthy', 3, []]);
+  assert.deepEqual(
+    shown?.endpoints?.map(({ address, zone, state, running, findings }) => [
+      address,
+      zone,
+      state,
+      running,
+      findings.length,
+    ]),
+    [
+      ['10.0.0.1:80', 'a', 'healthy', 2, 0],
+      ['10.0.0.2:80', null, 'failing', 1, 1],
+    ],
+  );
 });

@@ -1,4 +1,7 @@
 import type { RoutingState } from '../admin/admin-deps.ts';
+import type { Place } from '../core/decision.ts';
+import { addressOf } from '../core/endpoint.ts';
+import { nameOf, placesOf } from '../core/places.ts';
 import type { LiveState } from '../core/ports/live.ts';
 import type { Deployment as Configured, Snapshot } from '../core/snapshot.ts';
 import { CONFIGURED_STAGES, type StageView } from '../core/ports/stage-view.ts';
@@ -6,8 +9,8 @@ import type { Found } from '../routing/findings.ts';
 
 type Deployment = RoutingState['models'][number]['deployments'][number];
 
-/** What probes say of a deployment now. */
-export type FoundAt = (deployment: Configured) => readonly Omit<Found, 'incarnation'>[];
+/** What probes say of a place now. */
+export type FoundAt = (place: Place) => readonly Omit<Found, 'incarnation'>[];
 
 /** Models and routes as configured, with what the tries of the last minute, and probes, say of each deployment. */
 export function routingView(
@@ -41,6 +44,8 @@ interface Known {
 
 function viewOf(configured: Configured, { live, found, stages }: Known): Deployment {
   const { id, backend, upstreamModel, weight } = configured;
+  const places = placesOf(configured);
+  const names = new Set(places.map(nameOf));
   return {
     id,
     backend: backend.name,
@@ -48,15 +53,31 @@ function viewOf(configured: Configured, { live, found, stages }: Known): Deploym
     weight,
     zone: backend.zone ?? 'hot',
     ...stages.of(configured),
-    ...stateOf(live.rows.filter(({ deployment }) => deployment === id)),
+    ...stateOf(live.rows.filter(({ deployment }) => names.has(deployment))),
     waiting: null,
-    findings: found(configured).map(({ source, finding: { factor, reason, detail } }) => ({
-      source,
-      factor: Math.round(factor * 1000) / 1000,
-      reason,
-      detail,
-    })),
+    ...(backend.pool === undefined
+      ? { findings: findingsOf({ deployment: configured }, found) }
+      : { findings: [], endpoints: places.map((place) => endpointOf(place, live, found)) }),
   };
+}
+
+function endpointOf(place: Place, live: LiveState, found: FoundAt): NonNullable<Deployment['endpoints']>[number] {
+  const { endpoint } = place;
+  return {
+    address: endpoint === undefined ? '' : addressOf(endpoint),
+    zone: endpoint?.zone ?? null,
+    ...stateOf(live.rows.filter(({ deployment }) => deployment === nameOf(place))),
+    findings: findingsOf(place, found),
+  };
+}
+
+function findingsOf(place: Place, found: FoundAt): Deployment['findings'] {
+  return found(place).map(({ source, finding: { factor, reason, detail } }) => ({
+    source,
+    factor: Math.round(factor * 1000) / 1000,
+    reason,
+    detail,
+  }));
 }
 
 function stateOf(rows: LiveState['rows']): Pick<Deployment, 'state' | 'running'> {

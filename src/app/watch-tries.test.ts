@@ -38,7 +38,7 @@ function toldOf(outcome: TryOutcome): Outcome | undefined {
     end: (_began: Began, end: Outcome) => void told.push(end),
   } as unknown as typeof tries;
   watchTries({ tries: spy }, { now: () => 0, time: () => 0 }, { loadedTry() {} })
-    .begin(DEPLOYMENT, WORK)
+    .begin({ deployment: DEPLOYMENT }, WORK)
     .end(outcome);
   return told[0];
 }
@@ -79,8 +79,8 @@ test('a try is known by its deployment and its addresses, and outlives the deadl
     end() {},
   } as unknown as ReturnType<typeof createEngine>['tries'];
   const watch = watchTries({ tries: spy }, { now: () => 5, time: () => 0 }, { loadedTry() {} });
-  watch.begin(DEPLOYMENT, WORK).firstToken();
-  watch.begin(DEPLOYMENT, { ...WORK, stream: false }).firstToken();
+  watch.begin({ deployment: DEPLOYMENT }, WORK).firstToken();
+  watch.begin({ deployment: DEPLOYMENT }, { ...WORK, stream: false }).firstToken();
   assert.equal(begun[0]?.target.incarnation, 'm@a 10.0.0.1:80');
   assert.ok((begun[0]?.expiresAt ?? 0) > WORK.deadline);
   // The first piece of a whole answer is no sign of its speed.
@@ -92,16 +92,16 @@ test('a try of a model that must be loaded is told once, cold or warm, with its 
   const clock = { at: 0, now: () => clock.at, time: () => 0 };
   const watch = watchTries(createEngine(), clock, { loadedTry: (_, state, seconds) => told.push([state, seconds]) });
   const work: TryWork = { ...WORK, warm: { keys: [1], tokensAKey: 0, mustLoad: true } };
-  const cold = watch.begin(DEPLOYMENT, work);
+  const cold = watch.begin({ deployment: DEPLOYMENT }, work);
   assert.equal(cold.isCold, true);
   clock.at = 4000;
   cold.firstToken();
   cold.end({ kind: 'served', completionTokens: 3 });
-  const warm = watch.begin(DEPLOYMENT, { ...work, stream: false });
+  const warm = watch.begin({ deployment: DEPLOYMENT }, { ...work, stream: false });
   clock.at = 4500;
   warm.end({ kind: 'served', completionTokens: 3 });
-  watch.begin(DEPLOYMENT, work).end({ kind: 'left' });
-  watch.begin(DEPLOYMENT, WORK).end({ kind: 'left' });
+  watch.begin({ deployment: DEPLOYMENT }, work).end({ kind: 'left' });
+  watch.begin({ deployment: DEPLOYMENT }, WORK).end({ kind: 'left' });
   assert.deepEqual(told, [
     ['cold', 4],
     ['warm', 0.5],

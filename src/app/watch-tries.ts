@@ -17,8 +17,8 @@ export function watchTries(
   metrics: Pick<Metrics, 'loadedTry'>,
 ): TryWatch {
   return {
-    begin(deployment, { request, deadline, ...work }) {
-      const target = targetOf(deployment, deployment.weight, deployment.profile.quality, clock.time());
+    begin(place, { request, deadline, ...work }) {
+      const target = targetOf(place, place.deployment.weight, place.deployment.profile.quality, clock.time());
       const began = tries.begin(request, target, work, clock.now(), deadline + GRACE_MS);
       const isCold = work.warm.mustLoad === true ? began.lease.isCold : null;
       const startedAt = clock.now();
@@ -27,7 +27,7 @@ export function watchTries(
         if (isTold) return;
         isTold = true;
         const seconds = hasAnswered ? (clock.now() - startedAt) / 1000 : null;
-        metrics.loadedTry(deployment.model, isCold === true ? 'cold' : 'warm', seconds);
+        metrics.loadedTry(place.deployment.model, isCold === true ? 'cold' : 'warm', seconds);
       };
       return {
         isCold,

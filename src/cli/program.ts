@@ -11,6 +11,7 @@ import { envoyCommand } from './commands/envoy.ts';
 import { keysCommand } from './commands/keys.ts';
 import { linesCommand } from './commands/lines.ts';
 import { liveCommand } from './commands/live.ts';
+import { pickerCommand } from './commands/picker.ts';
 import { quotaCommand } from './commands/quota.ts';
 import { routeCommand } from './commands/route.ts';
 import { serveCommand } from './commands/serve.ts';
@@ -49,6 +50,7 @@ export function createProgram(): Command {
     routeCommand(),
     classifierCommand(),
     deploymentsCommand(),
+    pickerCommand(),
     completionCommand(program),
   ]) {
     program.addCommand(command);

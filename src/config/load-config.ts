@@ -18,6 +18,7 @@ import { checkSurge } from './check/check-surge.ts';
 import { checkZones } from './check/check-zones.ts';
 import type { ChatTemplates, CheckContext, CheckMatch, CheckOptions, Decided } from './check/finding.ts';
 import { compileSnapshot } from './compile/compile-snapshot.ts';
+import { withEndpointFiles } from './endpoint-files.ts';
 import { readTerms } from './filter-terms.ts';
 import type { Problem } from './problem.ts';
 import { createFileReader, createSubstitute } from './references.ts';
@@ -81,7 +82,9 @@ export function loadConfig(options: LoadOptions): LoadResult {
     };
   const shape = validateDocument(source);
   if (!shape.ok) return { ok: false, problems: inOrder(shape.problems), files: all() };
-  const document = withSocketDir(shape.document, options.socketDir);
+  const listed = withEndpointFiles(shape.document, { source, files, substitute });
+  if (!listed.ok) return { ok: false, problems: inOrder(listed.problems), files: all() };
+  const document = withSocketDir(listed.document, options.socketDir);
   const found = check(source, document, files, options);
   if (found.problems.length > 0) return { ok: false, problems: inOrder(found.problems), files: all() };
   const compiled = compileSnapshot(document, files, found);

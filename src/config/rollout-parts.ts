@@ -32,7 +32,7 @@ const AT_PROMOTION = [
 /** What a process reads once. */
 const AT_RESTART = ['listen', 'server', 'redis', 'audit'] as const;
 /** Of a backend that both have: what Envoy knows of it, and what is looked at and counted once for all. */
-const OF_A_CLUSTER = ['endpoints', 'tls', 'http2', 'health', 'probes'] as const;
+const OF_A_CLUSTER = ['endpoints', 'pool', 'tls', 'http2', 'health', 'probes'] as const;
 
 /** Two configurations as one part of the requests and another one see them. */
 export interface RolloutParts {

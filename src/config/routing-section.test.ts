@@ -113,7 +113,7 @@ test('affinity needs a choice by load or score', () => {
   const models = 'models: [{name: m, affinity: session, deployments: [{backend: b}]}]\naliases: {other: m}\n';
   const routes = (weights: string) => `routes: [{name: r, candidates: [{model: other}]${weights}}]\n`;
   const problem =
-    '4:30 models[0].affinity: has no effect without balance: load, or weights in a route that has the model among its candidates';
+    '4:30 models[0].affinity: has no effect without balance: load, a pool, or weights in a route that has the model among its candidates';
   assert.deepEqual(problems(BASE + models), [problem]);
   assert.deepEqual(problems(BASE + models + routes('')), [problem]);
   assert.equal(made(BASE + models + routes(', weights: {cost: 1}')).models.get('m')?.affinity, 'session');

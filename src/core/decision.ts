@@ -1,5 +1,6 @@
 import type { Classified } from './classifier.ts';
 import { OUT_REASONS } from './finding.ts';
+import type { Endpoint } from './endpoint.ts';
 import type { Deployment, Route } from './snapshot.ts';
 
 /**
@@ -18,9 +19,14 @@ export type CandidateReason =
   | 'last_resort'
   | 'fallback';
 
-/** A deployment that may serve a request. */
-export interface Candidate {
+/** Where a request may be served: a deployment, and which endpoint of its backend where that is a pool. */
+export interface Place {
   readonly deployment: Deployment;
+  readonly endpoint?: Endpoint;
+}
+
+/** A place that may serve a request. */
+export interface Candidate extends Place {
   readonly reason: CandidateReason;
 }
 
@@ -40,6 +46,7 @@ export type FallbackReason = 'budget_exhausted' | 'surge' | LeftOut;
 
 /** One candidate as it was judged, for traces and the audit. Figures are rounded to three digits. */
 export interface Judged {
+  /** With the endpoint where its backend is a pool: `model@backend/ip:port`. */
   readonly deployment: string;
   /** 1 = first; null = left out. */
   readonly place: number | null;

@@ -70,6 +70,7 @@ export const ERRORS = {
   surge_protection: { status: 429, type: 'rate_limit_error', retryable: true, source: 'gateway' },
   jobs_full: { status: 429, type: 'rate_limit_error', retryable: true, source: 'gateway' },
   zone_saturated: { status: 429, type: 'rate_limit_error', retryable: true, source: 'gateway' },
+  pool_saturated: { status: 429, type: 'rate_limit_error', retryable: true, source: 'gateway' },
   deployment_saturated: { status: 429, type: 'rate_limit_error', retryable: true, source: 'gateway' },
   circuit_breaker_open: gateway(503),
   no_candidate: gateway(503),

@@ -32,8 +32,21 @@ export interface Probes {
 
 /** Where figures are read; the last ones count for `staleMs`. */
 export interface Scraped {
+  /** With `{host}` in it: of each endpoint of a pool by itself. */
   readonly url: string;
   readonly intervalMs: number;
   readonly timeoutMs: number;
   readonly staleMs: number;
+}
+
+const HOST = '{host}';
+
+/** Are there figures of each endpoint? */
+export function isOfEndpoints({ url }: Pick<Scraped, 'url'>): boolean {
+  return url.includes(HOST);
+}
+
+/** The URL for one endpoint. */
+export function urlAt(url: string, host: string): string {
+  return url.replaceAll(HOST, host.includes(':') ? `[${host}]` : host);
 }

@@ -4,6 +4,7 @@ import type { BreakerRules } from './breaker-policy.ts';
 import type { Classifier } from './classifier.ts';
 import type { Concurrency, Queue, Rates } from './deployment-limits.ts';
 import type { CostTier } from './directory.ts';
+import type { Endpoint, Pool } from './endpoint.ts';
 import type { HeaderPair } from './http.ts';
 import type { Jobs } from './job.ts';
 import type { LimitUnit, LimitWindow } from './limit.ts';
@@ -204,6 +205,8 @@ export interface Backend {
   readonly basePath: string;
   readonly tls: boolean;
   readonly http2: boolean;
+  /** The gateway itself picks among the endpoints; left out: Envoy does. */
+  readonly pool?: Pool;
   /** Envoy's check. */
   readonly health: HealthCheck | null;
   /** What the gateway itself looks at; left out: nothing. */
@@ -216,12 +219,6 @@ export interface Backend {
   readonly headers: readonly HeaderPair[];
   /** Dialect options (`api: generate`, `version`), as the dialect's README says. */
   readonly options: Readonly<Record<string, string | number | boolean>>;
-}
-
-export interface Endpoint {
-  readonly host: string;
-  readonly port: number;
-  readonly weight: number;
 }
 
 export interface HealthCheck {

@@ -17,8 +17,10 @@ export type StationRecord = {
 export type AttemptRecord = {
   readonly attempt: number;
   readonly backend: string;
+  /** Of a pool: `ip:port`. */
+  readonly endpoint?: string;
   readonly model: string;
-  /** `failed_over`: another backend got the next try. `tried_again`: the same one. */
+  /** `failed_over`: another backend, or endpoint of a pool, got the next try. `tried_again`: the same one. */
   readonly outcome: 'served' | 'failed_over' | 'tried_again' | 'failed' | 'cut' | 'unknown';
   readonly status: number | null;
   readonly startedMs: number;

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { placesOf } from '../core/places.ts';
+import type { Deployment } from '../core/snapshot.ts';
 import type { BackendDialect } from '../core/dialect.ts';
 import { GatewayError } from '../core/error.ts';
 import type { Watch } from '../core/exchange.ts';
@@ -31,11 +33,31 @@ interface Opening extends BenchOptions {
   readonly over?: boolean;
   readonly dialect?: BackendDialect;
   readonly watch?: Watch;
+  /** So many endpoints of the first backend, as a pool. */
+  readonly pool?: number;
 }
 
-function open({ stream = true, over = false, dialect = backendDialect, watch = 'body', ...rest }: Opening = {}) {
+function poolOf(name: string, count: number): Deployment {
+  const made = deploymentOf(name);
+  const endpoints = Array.from({ length: count }, (_, at) => ({ host: `10.0.0.${at}`, port: 80, weight: 1 }));
+  return { ...made, backend: { ...made.backend, pool: { slowStartMs: 0 }, endpoints } };
+}
+
+function open({
+  stream = true,
+  over = false,
+  dialect = backendDialect,
+  watch = 'body',
+  pool = 0,
+  ...rest
+}: Opening = {}) {
   const made = bench(rest);
-  const ctx = contextOf({ startedAt: 1000, request: requestOf({ stream }) }, [deploymentOf('a'), deploymentOf('b')]);
+  const deployments = [pool > 0 ? poolOf('a', pool) : deploymentOf('a'), deploymentOf('b')];
+  const ctx = contextOf({ startedAt: 1000, request: requestOf({ stream }) }, deployments);
+  if (pool > 0)
+    Object.assign(ctx.decision, {
+      candidates: deployments.flatMap((each) => placesOf(each).map((place) => ({ ...place, reason: 'explicit' }))),
+    });
   const refused: string[] = [];
   const plan: Plan = planOf(ctx, 0);
   const closing = new Closing(made.options, ctx);
@@ -49,7 +71,8 @@ function open({ stream = true, over = false, dialect = backendDialect, watch = '
   };
 
   const adapt = createAdapt({ dialects: new Map([['fake', dialect]]) });
-  const attempt = (cluster: string) => new AttemptFlow({ ...made.options, adapt, owner, cluster });
+  const attempt = (cluster: string, address = '') =>
+    new AttemptFlow({ ...made.options, adapt, owner, cluster, address });
   /** A first try whose request was sent. */
   const first = async () => {
     const flow = attempt('a');
@@ -87,6 +110,34 @@ test('tries count up, and the last entry of the plan serves all that are beyond 
       [3, 'b'],
     ],
   );
+});
+
+test('in a pool a try is of the endpoint that Envoy says it took, whatever was planned', async () => {
+  const { attempt, records, watched } = open({ pool: 3 });
+  for (const [cluster, address] of [
+    ['a', '10.0.0.0:80'],
+    ['a', '10.0.0.2:80'],
+    ['b', '10.9.9.9:80'],
+  ] as const)
+    assert.equal((await attempt(cluster, address).onRequestHead(headOf())).kind, 'replace');
+  assert.deepEqual(
+    records().map(({ backend, endpoint, outcome }) => [backend, endpoint, outcome]),
+    [
+      ['a', '10.0.0.0:80', 'failed_over'],
+      ['a', '10.0.0.2:80', 'failed_over'],
+      ['b', undefined, 'served'],
+    ],
+  );
+  assert.ok(
+    watched.some((line) => JSON.stringify(line).includes('m@a/10.0.0.2:80')),
+    JSON.stringify(watched),
+  );
+  const told = open({ pool: 2 });
+  await told.attempt('a').onRequestHead(headOf());
+  assert.equal(told.records()[0]?.endpoint, '10.0.0.0:80', 'not told: as planned');
+  const unknown = open({ pool: 2 });
+  await unknown.attempt('a', '10.9.9.9:80').onRequestHead(headOf());
+  assert.equal(unknown.records()[0]?.endpoint, undefined, 'one that is not known here is nobody of ours');
 });
 
 test('a backend that is not in the plan gets nothing', async () => {

@@ -1,3 +1,5 @@
+import type { Candidate } from '../core/decision.ts';
+import { addressOf, endpointAt } from '../core/endpoint.ts';
 import { retryAfterMs } from '../core/retry-after.ts';
 import type { RequestContext } from '../core/context.ts';
 import type { ResponseDecoder } from '../core/dialect.ts';
@@ -31,6 +33,8 @@ export interface AttemptFlowOptions extends FlowOptions {
   readonly cluster: string;
   /** Was a connection to it standing when the try began? Then it had the request, whatever became of it. */
   readonly isConnected?: boolean;
+  /** The endpoint there, `ip:port`; empty or left out: not told. */
+  readonly address?: string;
 }
 
 type Opened = AttemptRequest | { readonly kind: 'respond'; readonly response: LocalResponse };
@@ -121,7 +125,7 @@ export class AttemptFlow implements AttemptExchange {
 
   /** By Envoy's own count: tries that were handed over between workers may arrive out of order. */
   #next(head: RequestHead): Attempt {
-    const { owner, cluster } = this.#options;
+    const { owner, cluster, address = '' } = this.#options;
     const { attempts } = owner.closing;
     const told = Number(head.headers.get('x-envoy-attempt-count') ?? attempts.last + 1);
     const number = Number.isSafeInteger(told) && told > 0 ? told : attempts.last + 1;
@@ -131,7 +135,7 @@ export class AttemptFlow implements AttemptExchange {
       this.#options.metrics.anomaly('attempt_off_plan');
       throw new GatewayError('internal_error', 'The proxy chose a backend that is not in the plan of this request.');
     }
-    return { number, candidate: planned, last: number >= owner.plan.length };
+    return { number, candidate: servedBy(planned, address), last: number >= owner.plan.length };
   }
 
   #request(attempt: Attempt, head: RequestHead): AttemptRequest {
@@ -179,6 +183,14 @@ export class AttemptFlow implements AttemptExchange {
     owner.onRefused(error);
     return { kind: 'respond', response: refusal(owner.context, error, owner.closing) };
   }
+}
+
+/** In a pool Envoy has the last word: it may not know an endpoint yet, or no more. */
+function servedBy(planned: Candidate, address: string): Candidate {
+  const { deployment, endpoint, reason } = planned;
+  if (endpoint === undefined || address === '' || addressOf(endpoint) === address) return planned;
+  const other = endpointAt(deployment.backend, address);
+  return other === undefined ? { deployment, reason } : { deployment, endpoint: other, reason };
 }
 
 /** A try whose request has ended, or has gone on to a later try. */

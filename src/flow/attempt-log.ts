@@ -1,4 +1,6 @@
 import type { RequestContext } from '../core/context.ts';
+import type { Place } from '../core/decision.ts';
+import { addressOf } from '../core/endpoint.ts';
 import type { LedgerEvent } from '../core/ledger-event.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { LiveFigures, LiveTry } from '../core/ports/live.ts';
@@ -8,6 +10,7 @@ import type { Attempt } from '../core/station.ts';
 import type { AttemptRecord } from '../core/trail.ts';
 import { streamsUpstream } from '../core/upstream-request.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
+import { nameOf } from '../core/places.ts';
 import { workOf } from '../stations/route/targets.ts';
 import { warmthOf } from '../stations/route/warmth.ts';
 import { ledgerEvent } from '../stations/wrap/ledger-events.ts';
@@ -99,8 +102,8 @@ export class AttemptLog {
     this.#leave({ served: false, failed: true }, NO_USAGE);
     this.#entries.push({
       attempt,
-      live: this.#live.begin(this.#ctx.decision?.route.id ?? '', attempt.candidate.deployment),
-      watched: this.#watch.begin(attempt.candidate.deployment, this.#work(attempt)),
+      live: this.#live.begin(this.#ctx.decision?.route.id ?? '', shownOf(attempt.candidate)),
+      watched: this.#watch.begin(attempt.candidate, this.#work(attempt)),
       startedMs: this.#elapsed(),
       mayReplay,
       isConnected,
@@ -199,6 +202,7 @@ export class AttemptLog {
     return this.#entries.map((entry, index) => ({
       attempt: entry.attempt.number,
       backend: entry.attempt.candidate.deployment.backend.name,
+      ...endpointOf(entry.attempt.candidate),
       model: entry.attempt.candidate.deployment.model,
       outcome: index < last ? this.#givenUp(index) : outcomeOf(how),
       status: entry.status,
@@ -257,7 +261,9 @@ export class AttemptLog {
 
   #givenUp(index: number): AttemptRecord['outcome'] {
     const backend = (at: number) => this.#entries[at]?.attempt.candidate.deployment.backend.name;
-    return backend(index) === backend(index + 1) ? 'tried_again' : 'failed_over';
+    const endpoint = (at: number) => this.#entries[at]?.attempt.candidate.endpoint;
+    const isSame = backend(index) === backend(index + 1) && endpoint(index) === endpoint(index + 1);
+    return isSame ? 'tried_again' : 'failed_over';
   }
 
   #failureOf(index: number): string {
@@ -304,4 +310,15 @@ function outcomeOf(how: ClosingHow): AttemptRecord['outcome'] {
     case 'answered':
       return 'unknown';
   }
+}
+
+/** Endpoints of a pool are rows of their own. */
+function shownOf(place: Place): Parameters<LiveFigures['begin']>[1] {
+  const { deployment, endpoint } = place;
+  if (endpoint === undefined) return deployment;
+  return { id: nameOf(place), model: deployment.model, backend: deployment.backend };
+}
+
+function endpointOf({ endpoint }: Place): Pick<AttemptRecord, 'endpoint'> {
+  return endpoint === undefined ? {} : { endpoint: addressOf(endpoint) };
 }

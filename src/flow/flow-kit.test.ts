@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ChatRequest } from '../core/chat-request.ts';
+import { nameOf } from '../core/places.ts';
 import type { RequestContext } from '../core/context.ts';
 import type { BackendDialect, ChatEvent, ChunkFacts, ClientDialect, ResponseDecoder } from '../core/dialect.ts';
 import type { Ending } from '../core/ending.ts';
@@ -393,7 +394,7 @@ export function bench({
       worker: 0,
       metrics,
       figures: { begin: (route, { id }) => beginOf(tries, `${route} ${id}`) },
-      watch: { begin: ({ id }, work) => watchedOf(watched, id, work) },
+      watch: { begin: (place, work) => watchedOf(watched, nameOf(place), work) },
       log,
       clock: { now: () => clock.at, time: () => 1_700_000_000_000 + clock.at },
     },

@@ -8,12 +8,21 @@ export interface BorrowOptions {
   readonly id: string;
   readonly cluster: string;
   readonly isConnected: boolean;
+  /** Of the endpoint; left out: not told. */
+  readonly address?: string;
   /** Patience for one answer. */
   readonly timeoutMs: number;
 }
 
 /** The attempt of a request that lives in another worker. Every call rejects when that worker does not answer. */
-export function borrowAttempt({ path, id, cluster, isConnected, timeoutMs }: BorrowOptions): AttemptExchange {
+export function borrowAttempt({
+  path,
+  id,
+  cluster,
+  isConnected,
+  address = '',
+  timeoutMs,
+}: BorrowOptions): AttemptExchange {
   const channel = new Channel(connect(path), timeoutMs);
   const reply = async (ask: Ask): Promise<AttemptReply> => {
     const answer = await channel.ask(ask);
@@ -22,7 +31,14 @@ export function borrowAttempt({ path, id, cluster, isConnected, timeoutMs }: Bor
   };
   return {
     async onRequestHead(head) {
-      const answer = await channel.ask({ kind: 'request-head', id, cluster, isConnected, head: plainHead(head) });
+      const answer = await channel.ask({
+        kind: 'request-head',
+        id,
+        cluster,
+        isConnected,
+        address,
+        head: plainHead(head),
+      });
       if (answer.kind !== 'opened') throw new Error(`request ${id} is not under way in its worker`);
       return answer.opened;
     },

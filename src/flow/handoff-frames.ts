@@ -8,6 +8,7 @@ export type Ask =
       readonly id: string;
       readonly cluster: string;
       readonly isConnected: boolean;
+      readonly address?: string;
       readonly head: PlainHead;
     }
   | {

@@ -7,7 +7,7 @@ import { type Answer, type Ask, encodeFrame, FrameReader, requestHeadOf, respons
 export interface HandoffServerOptions {
   readonly path: string;
   /** The exchange of an attempt whose request is here. */
-  readonly attempt: (id: string, cluster: string, isConnected: boolean) => AttemptExchange | null;
+  readonly attempt: (id: string, cluster: string, isConnected: boolean, address?: string) => AttemptExchange | null;
   /** The upstream of a request that is here broke. */
   readonly onUpstreamCut: (id: string) => void;
   readonly log: Log;
@@ -54,7 +54,7 @@ function lend(socket: Socket, { attempt, onUpstreamCut, log }: HandoffServerOpti
       onUpstreamCut(ask.id);
       return;
     }
-    if (ask.kind === 'request-head') exchange = attempt(ask.id, ask.cluster, ask.isConnected);
+    if (ask.kind === 'request-head') exchange = attempt(ask.id, ask.cluster, ask.isConnected, ask.address);
     socket.write(encodeFrame(exchange === null ? { kind: 'unknown' } : await replyTo(exchange, ask)));
   };
   socket.on('data', (chunk) => {

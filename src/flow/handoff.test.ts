@@ -29,7 +29,9 @@ const passing: AttemptExchange = {
   close() {},
 };
 
-async function lend(attempt: (id: string, cluster: string) => AttemptExchange | null) {
+async function lend(
+  attempt: (id: string, cluster: string, isConnected: boolean, address?: string) => AttemptExchange | null,
+) {
   const path = nextPath();
   const warned: string[] = [];
   const cut: string[] = [];
@@ -37,7 +39,7 @@ async function lend(attempt: (id: string, cluster: string) => AttemptExchange | 
   const server = await startHandoffServer({ path, attempt, onUpstreamCut: (id) => cut.push(id), log });
   closers.push(() => server.close());
   const borrow = (id = 'one', timeoutMs = 2000) =>
-    borrowAttempt({ path, id, cluster: 'a', isConnected: false, timeoutMs });
+    borrowAttempt({ path, id, cluster: 'a', isConnected: false, address: '10.0.0.1:80', timeoutMs });
   return { path, warned, cut, borrow, close: () => server.close() };
 }
 
@@ -53,8 +55,8 @@ test('an attempt is lent whole: heads, bodies and replies, and its end', async (
     ['a', '2'],
     ['ü', '\u0000"'],
   ];
-  const { borrow } = await lend((id, cluster) => {
-    seen.push([id, cluster]);
+  const { borrow } = await lend((id, cluster, isConnected, address) => {
+    seen.push([id, cluster, isConnected, address]);
     return {
       onRequestHead(head) {
         seen.push([head.method, head.path, head.headers.all('a'), [...head.headers]]);
@@ -89,7 +91,7 @@ test('an attempt is lent whole: heads, bodies and replies, and its end', async (
   attempt.close();
   await until(() => seen.includes('closed'));
   assert.deepEqual(seen, [
-    ['7-id', 'a'],
+    ['7-id', 'a', false, '10.0.0.1:80'],
     ['POST', '/v1/chat/completions', ['1', '2'], headers],
     [200, '\u0000"', false],
     [true, [0, 128, 255], true],
@@ -180,9 +182,14 @@ test('an owner that dies in the middle fails every question, asked before and af
 
 test('an owner that is not there, or says nothing, fails the question in time', async () => {
   await assert.rejects(async () =>
-    borrowAttempt({ path: nextPath(), id: 'x', cluster: 'a', isConnected: false, timeoutMs: 1000 }).onRequestHead(
-      headOf(),
-    ),
+    borrowAttempt({
+      path: nextPath(),
+      id: 'x',
+      cluster: 'a',
+      isConnected: false,
+      address: '10.0.0.1:80',
+      timeoutMs: 1000,
+    }).onRequestHead(headOf()),
   );
   const path = nextPath();
   const mute: Server = createServer((socket) => socket.on('error', () => {}).resume());
@@ -190,7 +197,14 @@ test('an owner that is not there, or says nothing, fails the question in time', 
   const began = performance.now();
   await assert.rejects(
     async () =>
-      borrowAttempt({ path, id: 'x', cluster: 'a', isConnected: false, timeoutMs: 80 }).onRequestHead(headOf()),
+      borrowAttempt({
+        path,
+        id: 'x',
+        cluster: 'a',
+        isConnected: false,
+        address: '10.0.0.1:80',
+        timeoutMs: 80,
+      }).onRequestHead(headOf()),
     /did not answer/,
   );
   assert.ok(performance.now() - began < 1500);
@@ -225,7 +239,14 @@ test('an owner that talks nonsense fails the question', async () => {
   const path = nextPath();
   const liar = createServer((socket) => socket.on('error', () => {}).end(Buffer.from([255, 255, 255, 255, 0])));
   await new Promise<void>((resolve) => liar.listen(path, resolve));
-  const attempt = borrowAttempt({ path, id: 'x', cluster: 'a', isConnected: false, timeoutMs: 60_000 });
+  const attempt = borrowAttempt({
+    path,
+    id: 'x',
+    cluster: 'a',
+    isConnected: false,
+    address: '10.0.0.1:80',
+    timeoutMs: 60_000,
+  });
   await assert.rejects(async () => attempt.onRequestHead(headOf()), RangeError);
   liar.close();
 });

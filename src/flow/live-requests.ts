@@ -3,8 +3,8 @@ import type { RequestId } from '../core/ids.ts';
 
 /** A request under way, as others of this process see it. */
 export interface LiveRequest {
-  /** A try begins at this cluster; `isConnected`: on a connection that stood already. */
-  attempt(cluster: string, isConnected?: boolean): AttemptExchange;
+  /** A try begins at this cluster; `isConnected`: on a connection that stood already; `address`: of the endpoint. */
+  attempt(cluster: string, isConnected?: boolean, address?: string): AttemptExchange;
   /** Envoy says that the upstream broke its answer. */
   upstreamCut(): void;
   /** Our own shutdown has waited long enough. */

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import type { Candidate } from '../core/decision.ts';
+import { addressOf } from '../core/endpoint.ts';
+import { placesOf } from '../core/places.ts';
+import type { Deployment } from '../core/snapshot.ts';
 import { configOf, contextOf, deploymentOf, requestOf } from './flow-kit.test.ts';
 import { planMutation, planOf, WATCH_HEADER, watchOf } from './plan.ts';
 
@@ -107,4 +111,53 @@ test("Envoy's own timeout lies behind our deadline, even one that has passed", (
       },
     ),
   );
+});
+
+const poolOf = (name: string, endpoints: number): Deployment => {
+  const plain = deploymentOf(name);
+  const all = Array.from({ length: endpoints }, (_, at) => ({
+    host: `10.0.0.${at}`,
+    port: name.charCodeAt(0),
+    weight: 1,
+  }));
+  return { ...plain, backend: { ...plain.backend, pool: { slowStartMs: 0 }, endpoints: all } };
+};
+const withCandidates = (candidates: readonly Candidate[], retries = 2) => {
+  const ctx = contextOf({ config: configOf({ retry: { retries } }) });
+  return Object.assign(ctx, { decision: { ...ctx.decision, candidates } });
+};
+const candidatesOf = (deployment: Deployment): readonly Candidate[] =>
+  placesOf(deployment).map((place) => ({ ...place, reason: 'explicit' }));
+const listOf = (mutation: ReturnType<typeof planMutation>): string | undefined =>
+  mutation.metadata?.['envoy.lb']?.['x-gateway-destination-endpoint'] as string | undefined;
+
+test('the last try leaves a pool where somebody else could serve', () => {
+  const pool = candidatesOf(poolOf('p', 4));
+  const [other] = candidatesOf(deploymentOf('x'));
+  assert.ok(other !== undefined);
+  assert.deepEqual(names(planOf(withCandidates([...pool, other]), 0)), ['p', 'p', 'x']);
+  assert.deepEqual(names(planOf(withCandidates([...pool, other], 1), 0)), ['p', 'x']);
+  assert.deepEqual(names(planOf(withCandidates([...pool, other], 0), 0)), ['p']);
+  assert.deepEqual(names(planOf(withCandidates(pool), 0)), ['p', 'p', 'p']);
+  assert.deepEqual(names(planOf(withCandidates([other, ...pool]), 0)), ['x', 'p', 'p']);
+  assert.deepEqual(names(planOf(withCandidates([...pool, other]), 4)), ['x']);
+});
+
+test('each try at a pool has an entry of its own, in their order, and each entry is of the pool that is tried', () => {
+  const pools = [poolOf('p', 3), poolOf('q', 2), deploymentOf('x')].flatMap(candidatesOf);
+  fc.assert(
+    fc.property(fc.shuffledSubarray(pools, { minLength: 1 }), fc.integer({ min: 0, max: 2 }), (candidates, retries) => {
+      const ctx = withCandidates(candidates, retries);
+      const plan = planOf(ctx, 0);
+      const mutation = planMutation(ctx, plan, 'none', 0);
+      const list = listOf(mutation)?.split(',') ?? [];
+      const tries = 1 + Number(header(mutation, 'x-envoy-max-retries'));
+      const wanted = Array.from({ length: tries }, (_, at) => plan[Math.min(at, plan.length - 1)]?.endpoint);
+      assert.deepEqual(
+        list,
+        wanted.flatMap((endpoint) => (endpoint === undefined ? [] : [addressOf(endpoint)])),
+      );
+    }),
+  );
+  assert.equal(listOf(planMutation(contextWith(3), planOf(contextWith(3), 0), 'none', 0)), undefined);
 });

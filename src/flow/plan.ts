@@ -1,5 +1,6 @@
 import type { RequestContext } from '../core/context.ts';
 import type { Candidate } from '../core/decision.ts';
+import { addressOf } from '../core/endpoint.ts';
 import type { Watch } from '../core/exchange.ts';
 import type { HeaderPair } from '../core/http.ts';
 import type { Mutation } from '../core/mutation.ts';
@@ -11,10 +12,18 @@ const ELSEWHERE_STATUSES = '401,403,404,408';
 /** Who serves which try: attempt n goes to entry n, the last entry serves the rest. */
 export type Plan = readonly [Candidate, ...Candidate[]];
 
-/** The candidates from the one that has room for this request on, as many as there can be tries. */
+/**
+ * The candidates from the one that has room for this request on, as many as there can be tries. The last try leaves a pool
+ * where somebody else could serve: what ails all of its endpoints is met by the time their breakers open.
+ */
 export function planOf(ctx: RequestContext, start: number): Plan {
-  const [first, ...rest] = ctx.decision.candidates.slice(start, start + 1 + ctx.config.retry.retries);
-  return first === undefined ? [ctx.decision.candidates[0]] : [first, ...rest];
+  const left = ctx.decision.candidates.slice(start);
+  const [first, ...rest] = left.slice(0, 1 + ctx.config.retry.retries);
+  if (first === undefined) return [ctx.decision.candidates[0]];
+  const { backend } = first.deployment;
+  const isElsewhere = ({ deployment }: Candidate): boolean => deployment.backend !== backend;
+  const other = first.endpoint === undefined || rest.some(isElsewhere) ? undefined : left.find(isElsewhere);
+  return other === undefined || rest.length === 0 ? [first, ...rest] : [first, ...rest.slice(0, -1), other];
 }
 
 /** Envoy's routes match on it: it switches on what a try sees of its answer. */
@@ -59,6 +68,19 @@ export function planMutation(ctx: RequestContext, plan: Plan, watch: Watch, now:
         })),
       },
       'tokenlat.request': { id: ctx.id },
+      ...endpointsOf(plan, retries),
     },
   };
+}
+
+/**
+ * Which endpoint of its cluster each try goes to. Envoy takes the next entry that is in the cluster of the try and passes over
+ * the others for good, so there is one entry for each try at a pool, in their order; an entry of another pool cannot be taken.
+ */
+function endpointsOf(plan: Plan, retries: number): Mutation['metadata'] {
+  const [{ endpoint: only }] = plan;
+  const tries =
+    plan.length > 1 ? plan.map(({ endpoint }) => endpoint) : Array.from({ length: 1 + retries }, () => only);
+  const addresses = tries.flatMap((endpoint) => (endpoint === undefined ? [] : [addressOf(endpoint)]));
+  return addresses.length === 0 ? {} : { 'envoy.lb': { 'x-gateway-destination-endpoint': addresses.join(',') } };
 }

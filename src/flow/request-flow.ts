@@ -176,9 +176,9 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
   // ── attempts ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** A try begins, as Envoy says by opening its stream. */
-  attempt(cluster: string, isConnected = false): AttemptFlow {
+  attempt(cluster: string, isConnected = false, address = ''): AttemptFlow {
     this.#refused = null;
-    return new AttemptFlow({ ...this.#options, owner: this, cluster, isConnected });
+    return new AttemptFlow({ ...this.#options, owner: this, cluster, isConnected, address });
   }
 
   get context(): RequestContext {

@@ -2,6 +2,7 @@ import { isIpAddress, isLoopback } from '../lib/address/address.ts';
 import { workerAddresses } from '../config/worker-address.ts';
 import type { Backend, Snapshot } from '../core/snapshot.ts';
 import { AFFINITY_HEADER, CONNECTION_BUFFER_BYTES, NO_PLAN_CLUSTER, PROCESSOR_CLUSTER } from './names.ts';
+import { picked } from './picked.ts';
 import { any, extension, seconds, socketAddress } from './proto.ts';
 import type { Proto } from './proto.ts';
 
@@ -40,7 +41,7 @@ export function backendCluster(
       ? { type: 'EDS', eds_cluster_config: { eds_config: endpoints, service_name: backend.name } }
       : { type: byAddress ? 'STATIC' : 'STRICT_DNS', load_assignment: loadAssignment(backend) }),
     connect_timeout: seconds(timeouts.connectMs),
-    lb_policy: 'LEAST_REQUEST',
+    ...(backend.pool === undefined ? { lb_policy: 'LEAST_REQUEST' } : { load_balancing_policy: picked(backend.pool) }),
     per_connection_buffer_limit_bytes: CONNECTION_BUFFER_BYTES,
     circuit_breakers: UNLIMITED,
     ...deadHost(timeouts.deadHostMs),
@@ -81,18 +82,20 @@ function pings(deadHostMs: number): Proto {
   return { interval: seconds(deadHostMs / 2), timeout: seconds(deadHostMs / 2) };
 }
 
-/** Endpoints and weights of one backend. */
+/** Endpoints and weights of one backend, by zone. */
 export function loadAssignment(backend: Backend): Proto {
+  const zones = [...new Set(backend.endpoints.map(({ zone }) => zone))];
   return {
     cluster_name: backend.name,
-    endpoints: [
-      {
-        lb_endpoints: backend.endpoints.map(({ host, port, weight }) => ({
+    endpoints: zones.map((own) => ({
+      ...(own === undefined ? {} : { locality: { zone: own } }),
+      lb_endpoints: backend.endpoints
+        .filter(({ zone }) => zone === own)
+        .map(({ host, port, weight }) => ({
           endpoint: { address: socketAddress(host, port), hostname: host },
           load_balancing_weight: weight,
         })),
-      },
-    ],
+    })),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Snapshot } from '../core/snapshot.ts';
 import {
   AFFINITY_HEADER,
   ATTEMPT_FILTER,
+  DESTINATION,
   ID_KEY,
   LEVEL_KEY,
   NAMESPACES,
@@ -78,7 +79,9 @@ function requestConfig(snapshot: Snapshot): Proto {
     allow_content_length_header: true,
     mutation_rules: { disallow_is_error: true, allow_envoy: true },
     metadata_options: {
-      receiving_namespaces: { untyped: [NAMESPACES.route, NAMESPACES.request, NAMESPACES.usage] },
+      receiving_namespaces: {
+        untyped: [NAMESPACES.route, NAMESPACES.request, NAMESPACES.usage, DESTINATION.namespace],
+      },
     },
   };
 }

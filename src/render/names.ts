@@ -22,6 +22,13 @@ export const NAMESPACES = {
   usage: 'tokenlat.usage',
 } as const;
 
+/** Dynamic metadata by which endpoints are picked, as the Endpoint Picker protocol names it: `ip:port,ip:port`. */
+export const DESTINATION = {
+  namespace: 'envoy.lb',
+  endpoint: 'x-gateway-destination-endpoint',
+  served: 'x-gateway-destination-endpoint-served',
+} as const;
+
 /** Keys of `tokenlat.usage` that the access log prints. */
 export const USAGE_FIELDS = [
   'route',

@@ -52,7 +52,7 @@ export function look(live: LiveTarget, ask: SizedAsk, now: number, warmth: Warmt
   const { target } = live;
   const health = live.health(now);
   // Not what 429s taught: held against that, a target would never again run enough to show that it has more room.
-  const capacity = target.capacity ?? USUAL_CAPACITY;
+  const capacity = target.capacity ?? USUAL_CAPACITY * (target.size ?? 1);
   const warm = warmth?.warm(target.group) ?? NOTHING_WARM;
   const running = live.runningFor(warm);
   const matched = warm.keys.length === 0 ? 0 : live.match(warm, now);

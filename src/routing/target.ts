@@ -20,10 +20,14 @@ export interface Target {
   readonly group: string;
   /** What fails together: a backend, a host. */
   readonly domain: string;
+  /** The backend that it is one endpoint of; left out: it is a whole one, and `domain` names it. */
+  readonly pool?: string;
   /** Share among equals, above 0. */
   readonly weight: number;
   /** Requests at once that it is good for; null = not known. */
   readonly capacity: number | null;
+  /** Where that is not known: how large it is, of others of its kind; left out: 1. */
+  readonly size?: number;
   /** Keys that it keeps warm at once, where that is known; null = not known. */
   readonly warmRoom: number | null;
   /** The server that loads its model when asked; null = it always has it. */

@@ -40,7 +40,7 @@ let config: Snapshot;
 const knows = (name: Name): string | null => {
   const [deployment] = config.models.get('m')?.deployments ?? [];
   assert.ok(deployment);
-  return servers.get(name)?.routing.engine.findings.out(incarnationOf(deployment), systemClock.now()) ?? null;
+  return servers.get(name)?.routing.engine.findings.out(incarnationOf({ deployment }), systemClock.now()) ?? null;
 };
 
 async function open(name: Name): Promise<Server> {

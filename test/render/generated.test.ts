@@ -21,14 +21,14 @@ test('every committed file is what is rendered', () => {
   for (const [name, content] of generated) {
     assert.equal(fs.readFileSync(path.join(ROOT, name), 'utf8'), content, `${name}: run node test/render/generated.ts`);
   }
-  for (const folder of ['gateway', 'sidecar', 'existing-listener']) {
+  for (const folder of ['gateway', 'sidecar', 'pool', 'existing-listener']) {
     for (const name of committed(folder).keys())
       assert.ok(generated.has(`envoy/${folder}/${name}`), `envoy/${folder}/${name} is rendered by nothing`);
     assert.ok(fs.existsSync(path.join(ROOT, 'envoy', folder, 'README.md')));
   }
 });
 
-for (const folder of ['gateway', 'sidecar']) {
+for (const folder of ['gateway', 'sidecar', 'pool']) {
   test(`envoy/${folder} is valid`, () => {
     assert.equal(validate(dir, staticBootstrap(committed(folder))), '');
   });

@@ -44,6 +44,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   };
   put('gateway', renderEnvoy(loadExample('tokenlat.yaml'), { nodeId: 'gateway', dir: '/etc/envoy' }));
   put('sidecar', renderEnvoy(loadExample('sidecar.yaml'), { nodeId: 'sidecar', dir: '/etc/envoy' }));
+  put('pool', renderEnvoy(loadExample('pool.yaml'), { nodeId: 'pool', dir: '/etc/envoy' }));
   put('existing-listener', renderExisting(loadExample('tokenlat.yaml')));
   return files;
 }

@@ -23,7 +23,7 @@ export const explainQuery = z.strictObject({
 
 const judged = z
   .object({
-    deployment: z.string(),
+    deployment: z.string().describe('In a pool with the endpoint: `model@backend/ip:port`.'),
     place: z.int().nullable().describe('1 = tried first; null = left out.'),
     reason: z.string().describe('Why it stands there, as `x-route-reason`; or why it was left out, as `x-fallback-reason`.'),
     terms: z.object({ cost: z.number(), latency: z.number(), quality: z.number() }).nullable().describe('0..1, 1 is best.'),

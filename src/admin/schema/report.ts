@@ -71,6 +71,21 @@ export const tracesView = z
   })
   .meta({ id: 'RequestTraces' });
 
+const deploymentState = z
+  .enum(['healthy', 'failing', 'unknown'])
+  .describe('By its tries of the last 60 s: `failing` when half of them or more failed, `unknown` without any.');
+
+const findings = z
+  .array(
+    z.object({
+      source: z.string().describe('`network`, `service`, `model`, `metrics` or `gpu`.'),
+      factor: z.number().describe('0 = nothing goes there, up to 1.'),
+      reason: z.string().describe('A stable code, as in `x-fallback-reason`.'),
+      detail: z.string(),
+    }),
+  )
+  .describe('What probes of the backend found amiss; empty = nothing, or there are no probes.');
+
 export const routingView = z
   .object({
     object: z.literal('routing'),
@@ -88,21 +103,22 @@ export const routingView = z
             zone: z.string().describe('`hot`, `batch` or `gray`.'),
             stage: z.string().describe('`gray`, `full` or `retired`, as it is now.'),
             percent: z.number().describe('Of the subjects, while it is gray.'),
-            state: z
-              .enum(['healthy', 'failing', 'unknown'])
-              .describe('By its tries of the last 60 s: `failing` when half of them or more failed, `unknown` without any.'),
+            state: deploymentState,
             running: z.int().nullable(),
             waiting: z.int().nullable(),
-            findings: z
+            findings,
+            endpoints: z
               .array(
                 z.object({
-                  source: z.string().describe('`network`, `service`, `model`, `metrics` or `gpu`.'),
-                  factor: z.number().describe('0 = nothing goes there, up to 1.'),
-                  reason: z.string().describe('A stable code, as in `x-fallback-reason`.'),
-                  detail: z.string(),
+                  address: z.string().describe('`ip:port`.'),
+                  zone: z.string().nullable(),
+                  state: deploymentState,
+                  running: z.int().nullable(),
+                  findings,
                 }),
               )
-              .describe('What probes of the backend found amiss; empty = nothing, or there are no probes.'),
+              .optional()
+              .describe('Of a pool, with its figures at this deployment.'),
           }),
         ),
       }),

@@ -48,7 +48,7 @@ export const liveView = z
         z.object({
           route: z.string(),
           model: z.string(),
-          deployment: z.string(),
+          deployment: z.string().describe('In a pool with the endpoint: `model@backend/ip:port`.'),
           backend: z.string(),
           running: z.int().describe('Tries under way.'),
           requests_per_minute: z.int().describe('Tries that ended in the last 60 s.'),

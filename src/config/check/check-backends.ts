@@ -1,4 +1,4 @@
-import { isLinkLocal } from '../../lib/address/address.ts';
+import { isIpAddress, isLinkLocal } from '../../lib/address/address.ts';
 import { endpointOf } from '../endpoint-url.ts';
 import type { Path } from '../problem.ts';
 import { didYouMean } from '../suggest.ts';
@@ -56,7 +56,9 @@ function checkEndpoints(
   backend: CheckContext['document']['backends'][number],
   path: Path,
 ): void {
-  const { problem } = context;
+  const { problem, warn } = context;
+  if (backend.endpoints.length === 0 && backend.endpoints_file === undefined)
+    problem([...path, 'endpoints'], 'needs at least one endpoint');
   const seen = new Set<string>();
   let first: { readonly tls: boolean; readonly basePath: string } | null = null;
   backend.endpoints.forEach((endpoint, at) => {
@@ -73,6 +75,10 @@ function checkEndpoints(
       );
     if (isLinkLocal(parsed.host) && !backend.allow_link_local)
       problem(where, `${parsed.host} is link-local or a metadata service; set allow_link_local: true if that is meant`);
+    if (backend.pool !== undefined && !isIpAddress(parsed.host))
+      problem(where, `${parsed.host} is a name: endpoints of a pool need IP addresses`);
+    if (backend.pool === undefined && endpoint.failure_domain !== undefined)
+      warn([...path, 'endpoints', at, 'failure_domain'], 'has no effect without pool');
     const key = `${parsed.host}:${parsed.port}`;
     if (seen.has(key)) problem(where, `${key} stands here twice: use weight`);
     seen.add(key);

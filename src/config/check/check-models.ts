@@ -32,6 +32,8 @@ function checkAffinity(
   path: Path,
 ): void {
   if (model.affinity === 'none' || model.balance === 'load') return;
+  const pools = new Set(document.backends.filter(({ pool }) => pool !== undefined).map((backend) => backend.name));
+  if (model.deployments.some(({ backend }) => pools.has(backend))) return;
   const isScored = document.routes.some(
     ({ weights, candidates }) =>
       weights !== undefined &&
@@ -40,7 +42,7 @@ function checkAffinity(
   if (!isScored)
     problem(
       [...path, 'affinity'],
-      'has no effect without balance: load, or weights in a route that has the model among its candidates',
+      'has no effect without balance: load, a pool, or weights in a route that has the model among its candidates',
     );
 }
 

@@ -8,10 +8,10 @@ export function compileBackends(document: ConfigDocument): Map<string, Backend> 
 }
 
 function compileBackend(entry: ConfigDocument['backends'][number]): Backend {
-  const endpoints = entry.endpoints.map(({ url, weight }) => {
+  const endpoints = entry.endpoints.map(({ url, ...rest }) => {
     const parsed = endpointOf(url);
     if ('error' in parsed) throw new Error(`unchecked endpoint: ${parsed.error}`);
-    return { ...parsed, weight };
+    return { ...parsed, ...rest };
   });
   const health = entry.health?.http;
   const probes = compileProbes(entry);
@@ -19,7 +19,13 @@ function compileBackend(entry: ConfigDocument['backends'][number]): Backend {
     name: entry.name,
     dialect: entry.dialect,
     zone: entry.zone,
-    endpoints: endpoints.map(({ host, port, weight }) => ({ host, port, weight })),
+    endpoints: endpoints.map(({ host, port, weight, zone, failure_domain: failureDomain }) => ({
+      host,
+      port,
+      weight,
+      ...(zone === undefined ? {} : { zone }),
+      ...(failureDomain === undefined ? {} : { failureDomain }),
+    })),
     basePath: endpoints[0]?.basePath ?? '',
     tls: endpoints[0]?.tls ?? false,
     http2: entry.http2,
@@ -38,5 +44,6 @@ function compileBackend(entry: ConfigDocument['backends'][number]): Backend {
     options: { ...entry.options },
     ...(probes === null ? {} : { probes }),
     loads: { most: entry.loads.most ?? null, keepMs: entry.loads.keep },
+    ...(entry.pool === undefined ? {} : { pool: { slowStartMs: entry.pool.slow_start } }),
   };
 }

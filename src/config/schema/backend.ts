@@ -37,6 +37,21 @@ const credential = z.strictObject({
   value: headerValue().describe('With the secret as a reference: "Bearer ${env:VLLM_KEY}".'),
 });
 
+/** The endpoints of a backend, in its section or in a file of their own. */
+export const endpointList = z
+  .array(
+    z.strictObject({
+      url: text().meta({ examples: ['http://10.0.0.5:8000', 'https://api.example.org/v1'] }).describe('http:// or https://, host, port and base path.'),
+      weight: z.int().min(1).max(128).default(1).describe('Share of the requests among the endpoints. Default: 1.'),
+      zone: name().optional().describe('Where it stands. Tries of one request go to different zones where they can. Default: not said.').meta({ examples: ['eu-1a'] }),
+      failure_domain: name()
+        .optional()
+        .describe('What fails together with it, where that is not the zone: a rack, a host. Only in a pool. Default: the zone, else the endpoint alone.')
+        .meta({ examples: ['rack-7'] }),
+    }),
+  )
+  .min(1, 'needs at least one endpoint');
+
 const backend = z.strictObject({
   name: name().describe("Also the name of Envoy's cluster."),
   zone: z
@@ -44,15 +59,17 @@ const backend = z.strictObject({
     .default('hot')
     .describe('What it is for. hot: requests that somebody waits for; batch: work that may wait; gray: only what is led there on purpose. Default: hot.'),
   dialect: text().default('openai').describe('Wire protocol of the backend. Default: openai.').meta({ examples: ['openai', 'vllm-generate', 'anthropic'] }),
-  endpoints: z
-    .array(
-      z.strictObject({
-        url: text().meta({ examples: ['http://10.0.0.5:8000', 'https://api.example.org/v1'] }).describe('http:// or https://, host, port and base path.'),
-        weight: z.int().min(1).max(128).default(1).describe('Share of the requests among the endpoints. Default: 1.'),
-      }),
-    )
-    .min(1, 'needs at least one endpoint')
-    .describe('Addresses of the same service. All have the same scheme and base path.'),
+  endpoints: endpointList.default([]).describe('Addresses of the same service. All have the same scheme and base path. Needed unless endpoints_file is given.'),
+  endpoints_file: text()
+    .optional()
+    .describe('Instead of endpoints: a YAML or JSON file with such a list, alone or under `endpoints`. Read again when it changes. Default: none.')
+    .meta({ examples: ['endpoints/gpu.yaml'] }),
+  pool: z
+    .strictObject({
+      slow_start: duration({ min: 0, max: 900_000 }).prefault('30s').describe('How long a new endpoint takes to get its whole share where Envoy chooses for itself. Default: 30s.'),
+    })
+    .optional()
+    .describe('The gateway picks among the endpoints, by what it knows of each; they need IP addresses. Default: Envoy chooses, by least requests.'),
   http2: z.boolean().default(false).describe('Speak HTTP/2 to the endpoints. Default: false.'),
   health: healthSection.optional(),
   loads: z

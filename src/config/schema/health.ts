@@ -6,7 +6,7 @@ const timeout = (usual: string) => duration({ min: 50, max: 60_000 }).prefault(u
 const failures = (usual: number) => z.int().min(1).max(100).default(usual).describe(`In a row, and nothing goes there any more. Default: ${usual}.`);
 const successes = (usual: number) => z.int().min(1).max(100).default(usual).describe(`In a row, and it gets requests again. Default: ${usual}.`);
 const stale = () => duration({ min: 1000, max: 3_600_000 }).prefault('30s').describe('So long the last figures count when no new ones come; then none do. Default: 30s.');
-const url = (example: string) => text().describe('http:// or https://. Redirects are not followed, and no credentials are sent.').meta({ examples: [example] });
+const url = (example: string) => text().describe('http:// or https://. Redirects are not followed, and no credentials are sent. In a pool {host} stands for the address of each endpoint.').meta({ examples: [example] });
 const path = () =>
   z
     .string()

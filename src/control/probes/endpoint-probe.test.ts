@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Endpoint } from '../../core/snapshot.ts';
+import type { Endpoint } from '../../core/endpoint.ts';
 import { createEndpointProbe } from './endpoint-probe.ts';
 import { Judge, type Look } from './judge.ts';
 import { backend, desk, PACED } from './probe-kit.test.ts';
 
 const place = (host: string, weight = 1): Endpoint => ({ host, port: 80, weight });
 
-function rig(endpoints: readonly Endpoint[], made = desk()) {
+function rig(endpoints: readonly Endpoint[], made = desk(), isPool = false) {
   const bad = new Set<string>();
   const silent = new Set<string>();
   const probe = createEndpointProbe(
@@ -19,7 +19,8 @@ function rig(endpoints: readonly Endpoint[], made = desk()) {
       reason: 'service_down',
       paced: PACED,
       isPaid: false,
-      targets: ['m@b', 'n@b'],
+      isPool,
+      targetsAt: ({ host }) => (isPool ? [`m@b/${host}`, `n@b/${host}`] : ['m@b', 'n@b']),
       lookAt: async ({ host }): Promise<Look> => {
         if (silent.has(host)) return { up: null, detail: '' };
         if (bad.has(host)) throw new Error(`no ${host}`);
@@ -104,4 +105,23 @@ test('a mind is changed by looks in a row alone', () => {
       }
     }),
   );
+});
+
+test('in a pool each endpoint is spoken of by itself', async () => {
+  const made = desk();
+  const { bad, probe, shown } = rig([place('x', 3), place('y')], made, true);
+  bad.add('x');
+  for (let each = 0; each < 3; each += 1) await probe.look();
+  assert.deepEqual(
+    ['m@b/x', 'n@b/x', 'm@b/y', 'm@b'].map((target) => shown(target, 'service')),
+    ['0 service_down', '0 service_down', 'well', 'well'],
+  );
+  probe.forget();
+  assert.equal(shown('m@b/x', 'service'), 'well');
+  // Whoever goes on begins with what was found so far.
+  for (let each = 0; each < 3; each += 1) await probe.look();
+  const next = rig([place('x', 3), place('y')], made, true);
+  next.bad.add('x');
+  await next.probe.look();
+  assert.deepEqual([shown('m@b/x', 'service'), shown('m@b/y', 'service')], ['0 service_down', 'well']);
 });

@@ -1,6 +1,7 @@
-import type { OutReason, Source } from '../../core/finding.ts';
+import type { Finding, OutReason, Source } from '../../core/finding.ts';
 import type { Paced } from '../../core/probes.ts';
-import type { Backend, Endpoint } from '../../core/snapshot.ts';
+import type { Endpoint } from '../../core/endpoint.ts';
+import type { Backend } from '../../core/snapshot.ts';
 import { Judge, type Look } from './judge.ts';
 import { keepMs, type Probe, type ProbeDesk, reasonOf } from './probe.ts';
 
@@ -12,22 +13,27 @@ export interface EndpointProbeOptions {
   readonly reason: OutReason;
   readonly paced: Paced;
   readonly isPaid: boolean;
-  /** Incarnations that it speaks of. */
-  readonly targets: readonly string[];
+  /** Incarnations that it speaks of: all of the backend, or in a pool those of an endpoint. */
+  readonly targetsAt: (endpoint: Endpoint) => readonly string[];
+  /** Does it speak of each endpoint by itself? */
+  readonly isPool: boolean;
   /** What it rejects with is a bad sign like any other. */
   readonly lookAt: (endpoint: Endpoint) => Promise<Look>;
 }
 
 /**
- * Looks at every endpoint of a backend and judges each by itself. The factor is the share of those that are well, by weight:
- * who chooses among them may not know it yet.
+ * Looks at every endpoint of a backend and judges each by itself. In a pool each is spoken of by itself; else the factor is the
+ * share of those that are well, by weight: who chooses among them may not know it yet.
  */
 export function createEndpointProbe(options: EndpointProbeOptions, { findings, clock }: ProbeDesk): Probe {
-  const { key, backend, kind, reason, paced, isPaid, targets, lookAt } = options;
+  const { key, backend, kind, reason, paced, isPaid, targetsAt, isPool, lookAt } = options;
   const { endpoints } = backend;
-  const [target = ''] = targets;
-  const wasDown = findings.get(target, kind, clock.now())?.factor === 0;
-  const judges = endpoints.map(() => new Judge(paced, wasDown));
+  const wasDown = (endpoint: Endpoint): boolean =>
+    findings.get(targetsAt(endpoint)[0] ?? '', kind, clock.now())?.factor === 0;
+  const all = endpoints.map((endpoint) => ({ endpoint, judge: new Judge(paced, wasDown(endpoint)) }));
+  type Judged = (typeof all)[number];
+  // What is spoken of together.
+  const parts: readonly (readonly Judged[])[] = isPool ? all.map((each) => [each]) : [all];
 
   async function lookOnce(endpoint: Endpoint): Promise<Look> {
     try {
@@ -37,15 +43,18 @@ export function createEndpointProbe(options: EndpointProbeOptions, { findings, c
     }
   }
 
-  function tell(): void {
-    const weigh = (some: readonly Endpoint[]): number => some.reduce((sum, { weight }) => sum + weight, 0);
-    const isWell = (_: Endpoint, at: number): boolean => judges[at]?.isDown !== true;
-    const factor = weigh(endpoints.filter(isWell)) / weigh(endpoints);
-    const down = judges.filter(({ isDown }) => isDown);
-    const some = endpoints.length > 1 ? `${down.length} of ${endpoints.length} endpoints: ` : '';
+  function set(part: readonly Judged[], finding: Finding | null): void {
+    const [first] = part;
+    for (const target of first === undefined ? [] : targetsAt(first.endpoint)) findings.set(target, kind, finding);
+  }
+
+  function tell(part: readonly Judged[]): void {
+    const weigh = (some: readonly Judged[]): number => some.reduce((sum, { endpoint }) => sum + endpoint.weight, 0);
+    const down = part.filter(({ judge }) => judge.isDown);
+    const factor = weigh(part.filter((each) => !down.includes(each))) / weigh(part);
+    const some = part.length > 1 ? `${down.length} of ${part.length} endpoints: ` : '';
     const until = clock.now() + keepMs(paced);
-    const finding = factor < 1 ? { factor, reason, detail: `${some}${down[0]?.detail ?? ''}`, until } : null;
-    for (const each of targets) findings.set(each, kind, finding);
+    set(part, factor < 1 ? { factor, reason, detail: `${some}${down[0]?.judge.detail ?? ''}`, until } : null);
   }
 
   return {
@@ -56,11 +65,11 @@ export function createEndpointProbe(options: EndpointProbeOptions, { findings, c
     isPaid,
     async look() {
       const looks = await Promise.all(endpoints.map(lookOnce));
-      looks.forEach((look, at) => judges[at]?.note(look));
-      tell();
+      looks.forEach((look, at) => all[at]?.judge.note(look));
+      parts.forEach(tell);
       if (looks.some(({ up }) => up === false)) return false;
       return looks.some(({ up }) => up === true) ? true : null;
     },
-    forget: () => targets.forEach((each) => findings.set(each, kind, null)),
+    forget: () => parts.forEach((part) => set(part, null)),
   };
 }

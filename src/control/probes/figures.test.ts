@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { HeaderList } from '../../core/http.ts';
 import { GpuJudge } from './gpu-judge.ts';
 import { GpuPool } from './gpu-pool.ts';
+import { makeProbes } from './make-probes.ts';
 import { backend, configOf, dcgm, desk, GPU, incarnationOf, probesOf, SCRAPED, silentLog } from './probe-kit.test.ts';
 import { readGpu } from './read-gpu.ts';
 import { judgeLoad, readLoad } from './read-load.ts';
@@ -210,4 +212,41 @@ test('figures that do not come: the last ones for a while, then none, and an ano
   clock.at += 30_001;
   await probe.look();
   assert.equal(anomalies.length, 2);
+});
+
+test('in a pool with {host} in its URLs figures are of each endpoint by itself', async () => {
+  const made = desk();
+  const endpoints = ['10.0.0.1', '::2'].map((host) => ({ host, port: 80, weight: 1 }));
+  const url = 'http://{host}:9400/metrics';
+  const probes = probesOf({ gpu: { ...GPU, url }, metrics: { ...SCRAPED, url, queue: 8, cache: 0.9 } });
+  const config = configOf(backend('b', probes, { pool: { slowStartMs: 0 }, endpoints }));
+  const asked: string[] = [];
+  const all = makeProbes(config, {
+    ...made,
+    incarnationOf,
+    dialects: new Map(),
+    request: () => assert.fail('no question'),
+    ask: async ({ host, port }) => {
+      asked.push(`${host} ${port}`);
+      const figures = `DCGM_FI_DEV_GPU_TEMP{gpu="0"} ${host === '::2' ? 90 : 40}\nvllm:num_requests_waiting ${host === '::2' ? 40 : 0}\n`;
+      return { head: { status: 200, headers: new HeaderList([]) }, body: Buffer.from(figures) };
+    },
+    connect: () => assert.fail('no connection'),
+    gpus: new GpuPool({ ...made, config: () => config, incarnationOf }),
+    book: () => assert.fail('no cost'),
+    worker: 0,
+    log: silentLog,
+    metrics: { anomaly: () => {} },
+  });
+  for (const probe of all) assert.equal(await probe.look(), true);
+  assert.deepEqual(asked.toSorted(), ['10.0.0.1 9400', '10.0.0.1 9400', '::2 9400', '::2 9400']);
+  const shown = ['m@b/10.0.0.1:80', 'm@b/[::2]:80'].map((name) =>
+    ['gpu', 'metrics'].map((source) => made.shown(name, source as 'gpu').replace(/^0\.\d+/, 'less')),
+  );
+  assert.deepEqual(shown, [
+    ['well', 'well'],
+    ['0 overheated', 'less queue_long'],
+  ]);
+  for (const probe of all) probe.forget();
+  assert.equal(made.shown('m@b/[::2]:80', 'gpu'), 'well');
 });

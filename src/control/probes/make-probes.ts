@@ -1,16 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { ChatRequest } from '../../core/chat-request.ts';
 import type { BackendDialect } from '../../core/dialect.ts';
+import type { Place } from '../../core/decision.ts';
 import type { LedgerEvent } from '../../core/ledger-event.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
-import type { Probes } from '../../core/probes.ts';
-import type { Backend, Deployment, Endpoint, Snapshot } from '../../core/snapshot.ts';
+import { isOfEndpoints, type Probes, type Scraped, urlAt } from '../../core/probes.ts';
+import { addressOf, type Endpoint } from '../../core/endpoint.ts';
+import type { Backend, Deployment, Snapshot } from '../../core/snapshot.ts';
 import type { Ask, Question } from '../http/ask.ts';
 import type { Connect } from '../http/connect.ts';
 import { askModel } from './ask-model.ts';
 import { probeEvent } from './book-probe.ts';
-import { createEndpointProbe } from './endpoint-probe.ts';
+import { placesOf } from '../../core/places.ts';
+import { createEndpointProbe, type EndpointProbeOptions } from './endpoint-probe.ts';
 import { GpuJudge } from './gpu-judge.ts';
 import type { GpuPool } from './gpu-pool.ts';
 import type { Look } from './judge.ts';
@@ -22,7 +25,7 @@ import { readAdapters } from './read-models.ts';
 import { createScrapeProbe } from './scrape-probe.ts';
 
 export interface MakeProbesOptions extends ProbeDesk {
-  readonly incarnationOf: (deployment: Deployment) => string;
+  readonly incarnationOf: (place: Place) => string;
   readonly dialects: ReadonlyMap<string, BackendDialect>;
   /** The request of a client that asks a model for a short answer. */
   readonly request: (model: string, maxTokens: number) => ChatRequest;
@@ -44,6 +47,7 @@ interface Subject {
   readonly backend: Backend;
   readonly probes: Probes;
   readonly deployments: readonly Deployment[];
+  /** Incarnations of all its deployments, at all endpoints of a pool. */
   readonly targets: readonly string[];
   readonly config: Pick<Snapshot, 'limits'>;
 }
@@ -60,7 +64,7 @@ export function makeProbes(
     const { probes } = backend;
     const deployments = all.filter((each) => each.backend.name === backend.name);
     if (probes === undefined || deployments.length === 0) return [];
-    const targets = deployments.map(options.incarnationOf);
+    const targets = deployments.flatMap((each) => placesOf(each).map(options.incarnationOf));
     const subject: Subject = { backend, probes, deployments, targets, config };
     return [
       ...networkProbe(subject, options),
@@ -81,8 +85,22 @@ function keyOf(kind: string, subject: Subject, what: unknown): string {
   return `${name} ${kind} ${createHash('sha256').update(text).digest('base64url')}`;
 }
 
-function networkProbe(subject: Subject, { connect, trust, ...desk }: MakeProbesOptions): readonly Probe[] {
-  const { backend, probes, targets } = subject;
+/** Whom what is seen at an endpoint is said of. */
+function spokenOf(
+  { backend, deployments }: Pick<Subject, 'backend' | 'deployments'>,
+  { incarnationOf }: Pick<MakeProbesOptions, 'incarnationOf'>,
+): Pick<EndpointProbeOptions, 'targetsAt' | 'isPool'> {
+  const isPool = backend.pool !== undefined;
+  return {
+    isPool,
+    targetsAt: (endpoint) =>
+      deployments.map((deployment) => incarnationOf(isPool ? { deployment, endpoint } : { deployment })),
+  };
+}
+
+function networkProbe(subject: Subject, options: MakeProbesOptions): readonly Probe[] {
+  const { backend, probes } = subject;
+  const { connect, trust } = options;
   const { network, allowLinkLocal } = probes;
   if (network === null) return [];
   const { timeoutMs } = network;
@@ -93,11 +111,12 @@ function networkProbe(subject: Subject, { connect, trust, ...desk }: MakeProbesO
   };
   const key = keyOf('network', subject, network);
   const about = { key, backend, kind: 'network', reason: 'network_unreachable', isPaid: false } as const;
-  return [createEndpointProbe({ ...about, paced: network, targets, lookAt }, desk)];
+  return [createEndpointProbe({ ...about, ...spokenOf(subject, options), paced: network, lookAt }, options)];
 }
 
-function serviceProbe(subject: Subject, { ask, trust, ...desk }: MakeProbesOptions): readonly Probe[] {
-  const { backend, probes, targets } = subject;
+function serviceProbe(subject: Subject, options: MakeProbesOptions): readonly Probe[] {
+  const { backend, probes } = subject;
+  const { ask, trust } = options;
   const { service, allowLinkLocal } = probes;
   if (service === null) return [];
   const { timeoutMs, path } = service;
@@ -120,7 +139,7 @@ function serviceProbe(subject: Subject, { ask, trust, ...desk }: MakeProbesOptio
   };
   const key = keyOf('service', subject, service);
   const about = { key, backend, kind: 'service', reason: 'service_down', isPaid: false } as const;
-  return [createEndpointProbe({ ...about, paced: service, targets, lookAt }, desk)];
+  return [createEndpointProbe({ ...about, ...spokenOf(subject, options), paced: service, lookAt }, options)];
 }
 
 /** One a deployment: models of one server fail one by one. */
@@ -143,55 +162,79 @@ function modelProbes(subject: Subject, options: MakeProbesOptions): readonly Pro
     const key = keyOf(`model ${deployment.id}`, subject, [model, upstreamModel, price, chatTemplate]);
     const about = { key, backend, kind: 'model', reason: 'model_unresponsive', isPaid: true } as const;
     return createEndpointProbe(
-      { ...about, paced: model, targets: [options.incarnationOf(deployment)], lookAt },
+      { ...about, ...spokenOf({ backend, deployments: [deployment] }, options), paced: model, lookAt },
       options,
     );
   });
 }
 
+/** Where figures are read, and whom they speak of: all of the backend, or each endpoint by itself. */
+interface Part {
+  readonly url: string;
+  /** `ip:port`; null = all. */
+  readonly address: string | null;
+  readonly placesOf: (deployment: Deployment) => readonly Place[];
+  readonly targets: readonly string[];
+}
+
+function partsOf(subject: Subject, scraped: Scraped, options: MakeProbesOptions): readonly Part[] {
+  const { backend, targets } = subject;
+  if (backend.pool === undefined || !isOfEndpoints(scraped))
+    return [{ url: scraped.url, address: null, placesOf, targets }];
+  const { targetsAt } = spokenOf(subject, options);
+  return backend.endpoints.map((endpoint) => ({
+    url: urlAt(scraped.url, endpoint.host),
+    address: addressOf(endpoint),
+    placesOf: (deployment) => [{ deployment, endpoint }],
+    targets: targetsAt(endpoint),
+  }));
+}
+
 function metricsProbe(subject: Subject, options: MakeProbesOptions): readonly Probe[] {
-  const { backend, probes, targets } = subject;
+  const { backend, probes } = subject;
   const { metrics: scraped, allowLinkLocal } = probes;
   if (scraped === null) return [];
   const { findings } = options;
-  const tell = (finding: Parameters<typeof findings.set>[2]): void =>
-    targets.forEach((each) => findings.set(each, 'metrics', finding));
-  return [
-    createScrapeProbe(
+  return partsOf(subject, scraped, options).map((part) => {
+    const { url, address, targets } = part;
+    const tell = (finding: Parameters<typeof findings.set>[2]): void =>
+      targets.forEach((each) => findings.set(each, 'metrics', finding));
+    return createScrapeProbe(
       {
         ...options,
-        key: keyOf('metrics', subject, scraped),
+        key: keyOf('metrics', subject, [scraped, address]),
         backend: backend.name,
         kind: 'metrics',
-        scraped,
+        scraped: { ...scraped, url },
         allowLinkLocal,
         take(text, until) {
           const load = readLoad(text);
           if (load === null) return false;
           const judged = judgeLoad(load, scraped);
           tell(judged === null ? null : { ...judged, until });
-          if (probes.models === null) tellAdapters(text, until, subject, options);
+          if (probes.models === null) tellAdapters(text, until, { ...part, ...subject }, options);
           return true;
         },
         forget: () => tell(null),
       },
       options,
-    ),
-  ];
+    );
+  });
 }
 
 /** Adapters in use are loaded. What is not in use may be loaded, too: that nobody used it for long, decisions know themselves. */
 function tellAdapters(
   text: string,
   until: number,
-  { deployments }: Subject,
+  { deployments, placesOf: placesAt }: Pick<Subject, 'deployments'> & Pick<Part, 'placesOf'>,
   { findings, incarnationOf }: MakeProbesOptions,
 ): void {
   const adapters = readAdapters(text);
   if (adapters === null) return;
   for (const deployment of deployments)
     if (adapters.has(deployment.upstreamModel))
-      findings.set(incarnationOf(deployment), 'models', { factor: 1, reason: 'model_loaded', detail: 'in use', until });
+      for (const place of placesAt(deployment))
+        findings.set(incarnationOf(place), 'models', { factor: 1, reason: 'model_loaded', detail: 'in use', until });
 }
 
 function modelsProbe(subject: Subject, options: MakeProbesOptions): readonly Probe[] {
@@ -199,36 +242,45 @@ function modelsProbe(subject: Subject, options: MakeProbesOptions): readonly Pro
   const { models, allowLinkLocal } = probes;
   if (models === null) return [];
   const { ask, trust, incarnationOf } = options;
-  const targets = deployments.map((deployment) => ({ deployment, incarnation: incarnationOf(deployment) }));
-  const key = keyOf('models', subject, [models, deployments.map(({ upstreamModel }) => upstreamModel)]);
-  return [createModelsProbe({ key, backend, models, allowLinkLocal, targets, ask, trust }, options)];
+  const names = deployments.map(({ upstreamModel }) => upstreamModel);
+  const probeOf = (endpoint: Endpoint | undefined): Probe => {
+    const at = endpoint === undefined ? {} : { endpoint };
+    const targets = deployments.map((deployment) => ({
+      deployment,
+      incarnation: incarnationOf({ deployment, ...at }),
+    }));
+    const key = keyOf('models', subject, [models, names, endpoint ?? null]);
+    const asked = endpoint === undefined ? backend : { ...backend, endpoints: [endpoint] };
+    return createModelsProbe({ key, backend: asked, models, allowLinkLocal, targets, ask, trust }, options);
+  };
+  return backend.pool === undefined ? [probeOf(undefined)] : backend.endpoints.map(probeOf);
 }
 
 function gpuProbe(subject: Subject, options: MakeProbesOptions): readonly Probe[] {
-  const { backend, probes, targets } = subject;
+  const { backend, probes } = subject;
   const { gpu, allowLinkLocal } = probes;
   if (gpu === null) return [];
   const { findings, gpus, clock } = options;
-  const [target = ''] = targets;
-  const judge = new GpuJudge(gpu, findings.get(target, 'gpu', clock.now())?.reason === 'overheated');
-  return [
-    createScrapeProbe(
+  return partsOf(subject, gpu, options).map(({ url, address, targets: [target = ''] }) => {
+    const judge = new GpuJudge(gpu, findings.get(target, 'gpu', clock.now())?.reason === 'overheated');
+    const report = (state: Parameters<typeof gpus.report>[1]): void => gpus.report(backend.name, state, address);
+    return createScrapeProbe(
       {
         ...options,
-        key: keyOf('gpu', subject, gpu),
+        key: keyOf('gpu', subject, [gpu, address]),
         backend: backend.name,
         kind: 'gpu',
-        scraped: gpu,
+        scraped: { ...gpu, url },
         allowLinkLocal,
         take(text, until) {
           const reading = readGpu(text, gpu.labels);
           if (reading === null) return false;
-          gpus.report(backend.name, { verdict: judge.see(reading, clock.now()), until });
+          report({ verdict: judge.see(reading, clock.now()), until });
           return true;
         },
-        forget: () => gpus.report(backend.name, null),
+        forget: () => report(null),
       },
       options,
-    ),
-  ];
+    );
+  });
 }

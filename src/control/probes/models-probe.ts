@@ -1,5 +1,6 @@
 import type { Probes } from '../../core/probes.ts';
-import type { Backend, Deployment, Endpoint } from '../../core/snapshot.ts';
+import type { Endpoint } from '../../core/endpoint.ts';
+import type { Backend, Deployment } from '../../core/snapshot.ts';
 import type { Ask, Question } from '../http/ask.ts';
 import { keepMs, type Probe, type ProbeDesk } from './probe.ts';
 import { holdsModel, readModels } from './read-models.ts';

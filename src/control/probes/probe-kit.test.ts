@@ -2,6 +2,8 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { HeaderList } from '../../core/http.ts';
+import type { Place } from '../../core/decision.ts';
+import { nameOf } from '../../core/places.ts';
 import { microUnits } from '../../core/money.ts';
 import type { Log } from '../../core/ports/telemetry.ts';
 import type { Probes } from '../../core/probes.ts';
@@ -102,7 +104,7 @@ export function configOf(...backends: readonly Backend[]): Pick<Snapshot, 'backe
   };
 }
 
-export const incarnationOf = ({ id }: Pick<Deployment, 'id'>): string => id;
+export const incarnationOf = (place: Place): string => nameOf(place);
 
 /** A desk with a clock that stands still until it is set. */
 export function desk() {

@@ -1,4 +1,4 @@
-import type { Deployment } from '../snapshot.ts';
+import type { Place } from '../decision.ts';
 import type { Warm } from '../warm.ts';
 
 /** What a try has to do. */
@@ -37,5 +37,5 @@ export interface WatchedTry {
 
 /** Takes the course of tries to whoever decides on the next ones; at once and without waiting. */
 export interface TryWatch {
-  begin(deployment: Deployment, work: TryWork): WatchedTry;
+  begin(place: Place, work: TryWork): WatchedTry;
 }

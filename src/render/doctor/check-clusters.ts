@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../core/snapshot.ts';
+import type { Backend, Snapshot } from '../../core/snapshot.ts';
 import { STREAM_WINDOW } from '../clusters.ts';
 import { CONNECTION_BUFFER_BYTES, NO_PLAN_CLUSTER, PROCESSOR_CLUSTER } from '../names.ts';
 import { workerAddresses } from '../../config/worker-address.ts';
@@ -26,6 +26,7 @@ export function checkClusters(config: EnvoyConfig, snapshot: Snapshot, report: R
         `Cluster ${backend.name} ejects its only host: such requests fail and are not retried elsewhere.`,
         'Remove outlier_detection.',
       );
+    checkPool(backend, cluster, report);
     checkBreakers(backend.name, cluster, snapshot, report);
     checkDeadHost(backend.name, cluster, report);
   }
@@ -47,6 +48,23 @@ function checkDeadHost(name: string, cluster: Tree, report: Report): void {
       `Cluster ${name} takes a host without power for one that is silent: its requests wait for timeouts.idle.`,
       'Set upstream_connection_options and upstream_bind_config as rendered.',
     );
+}
+
+/** Does Envoy go by our list there, and only where we make one? */
+function checkPool({ name, pool }: Backend, cluster: Tree, report: Report): void {
+  const policies = cluster.get('load_balancing_policy').get('policies').items();
+  const isPicked = policies.some((policy) =>
+    policy.get('typed_extension_config').get('typed_config').get('@type').text().endsWith('.OverrideHost'),
+  );
+  if (isPicked === (pool !== undefined)) return;
+  report(
+    'error',
+    'pool_policy',
+    isPicked
+      ? `Cluster ${name} goes by lists of endpoints, and the backend is no pool: Envoy chooses as it likes.`
+      : `Cluster ${name} does not go by our list of endpoints: Envoy sends requests to others than we picked.`,
+    'Set load_balancing_policy as rendered.',
+  );
 }
 
 function checkBreakers(name: string, cluster: Tree, snapshot: Snapshot, report: Report): void {

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../core/snapshot.ts';
-import { ATTEMPT_FILTER, LEVEL_KEY, PROCESSOR_CLUSTER, REQUEST_FILTER } from '../names.ts';
+import { ATTEMPT_FILTER, DESTINATION, LEVEL_KEY, NAMESPACES, PROCESSOR_CLUSTER, REQUEST_FILTER } from '../names.ts';
 import type { ConnectionManager, EnvoyConfig, Tree } from './config-dump.ts';
 import type { Report } from './finding.ts';
 
@@ -54,6 +54,7 @@ function checkManager({ config, listener }: ConnectionManager, snapshot: Snapsho
   const request = filters[at];
   if (request === undefined) return;
   checkFilter(request, 'request', snapshot, report);
+  checkNamespaces(request, snapshot, report);
   if (at !== filters.length - 2)
     report(
       'error',
@@ -132,6 +133,22 @@ function checkFilter(filter: Tree, level: 'request' | 'attempt', snapshot: Snaps
       `${name} waits ${Math.round(timeout)} ms for an answer; the server counts on ${snapshot.server.messageTimeoutMs} ms.`,
       'Set message_timeout to server.message_timeout.',
     );
+}
+
+/** Whatever metadata is not received is dropped in silence: without the plan nothing is served, without the list anybody is. */
+function checkNamespaces(filter: Tree, snapshot: Snapshot, report: Report): void {
+  const received = filter
+    .get('typed_config')
+    .get('metadata_options')
+    .get('receiving_namespaces')
+    .get('untyped')
+    .items();
+  const has = new Set(received.map((namespace) => namespace.text()));
+  const hasPools = [...snapshot.backends.values()].some(({ pool }) => pool !== undefined);
+  const needed = [NAMESPACES.route, NAMESPACES.request, NAMESPACES.usage, ...(hasPools ? [DESTINATION.namespace] : [])];
+  for (const namespace of needed)
+    if (!has.has(namespace))
+      report('error', 'receiving_namespaces', `${filter.get('name').text()} drops our metadata ${namespace}.`, RENDER);
 }
 
 function checkHead(config: Tree, name: string, report: Report): void {

@@ -4,6 +4,7 @@ import { loadExample } from '../../../test/render/generated.ts';
 import { bootstrap } from '../bootstrap.ts';
 import { backendCluster, noPlanCluster, processorCluster } from '../clusters.ts';
 import { listener } from '../listener.ts';
+import { picked } from '../picked.ts';
 import { fileSource } from '../proto.ts';
 import { routeConfiguration } from '../routes.ts';
 import { diagnose } from './diagnose.ts';
@@ -129,6 +130,8 @@ const FAULTS: readonly [code: string, change: (parts: Parts) => void][] = [
         'envoy.extensions.upstreams.http.v3.HttpProtocolOptions'
       ].explicit_http_config.http2_protocol_options.initial_stream_window_size = 1_048_576),
   ],
+  ['receiving_namespaces', ({ request }) => request.metadata_options.receiving_namespaces.untyped.shift()],
+  ['pool_policy', ({ clusters }) => (clusters[2].cluster.load_balancing_policy = picked({ slowStartMs: 0 }))],
   ['affinity', ({ clusters }) => delete clusters[0].cluster.lb_policy],
   ['buffer_limit', ({ listener }) => (listener.per_connection_buffer_limit_bytes = 1 << 27)],
   ['admin_open', ({ dump }) => (dump.configs[0].bootstrap.admin.address.socket_address.address = '0.0.0.0')],
@@ -189,4 +192,47 @@ test('old and unknown versions are found', () => {
 test('a dump of anything at all does not throw', () => {
   for (const configDump of [null, undefined, 7, 'x', [], {}, { configs: 'x' }, { configs: [null, {}, { '@type': 5 }] }])
     assert.ok(diagnose({ configDump, stats: '\0\n:::', serverInfo: null, snapshot }).length > 0);
+});
+
+test('with a pool its list must arrive, and its cluster must go by it', () => {
+  const pool = loadExample('pool.yaml');
+  const made = {
+    configs: [
+      {
+        '@type': type('ClustersConfigDump'),
+        dynamic_active_clusters: [...pool.backends.values()].map((backend) => ({
+          cluster: backendCluster(backend, pool.timeouts, {
+            caFile: '/ca',
+            endpoints: null,
+          }),
+        })),
+      },
+      {
+        '@type': type('ListenersConfigDump'),
+        dynamic_listeners: [{ active_state: { listener: listener(pool, { rds: fileSource('/r') }, null) } }],
+      },
+    ],
+  };
+  const found = (change: (dump: Loose) => void): readonly string[] => {
+    const configDump: Loose = JSON.parse(JSON.stringify(made));
+    change(configDump);
+    return diagnose({ configDump, stats: '', serverInfo: { version: 'abc/1.40.0/Clean' }, snapshot: pool })
+      .map(({ code }) => code)
+      .filter((code) => code === 'pool_policy' || code === 'receiving_namespaces');
+  };
+  assert.deepEqual(
+    found(() => {}),
+    [],
+  );
+  assert.deepEqual(
+    found((dump) => {
+      const [front] = dump.configs[1].dynamic_listeners[0].active_state.listener.filter_chains;
+      front.filters[0].typed_config.http_filters[0].typed_config.metadata_options.receiving_namespaces.untyped.pop();
+    }),
+    ['receiving_namespaces'],
+  );
+  assert.deepEqual(
+    found((dump) => delete dump.configs[0].dynamic_active_clusters[0].cluster.load_balancing_policy),
+    ['pool_policy'],
+  );
 });

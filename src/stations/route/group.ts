@@ -8,6 +8,8 @@ export type Weighted = Candidate & { readonly weight: number };
 export interface Group {
   /** Null: in the order of `candidates`. */
   readonly policy: ScorePolicy | null;
+  /** Endpoints of one pool, whose deployment had its place already: that is told as the reason. */
+  readonly isPool?: boolean;
   readonly candidates: readonly Weighted[];
 }
 

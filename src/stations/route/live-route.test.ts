@@ -41,7 +41,7 @@ function rig(snapshot: Snapshot, engine = createEngine({ random: () => 0.5 })) {
   const targetFor = (name: string, backend: string) => {
     const found = snapshot.models.get(name)?.deployments.find((each) => each.backend.name === backend);
     assert.ok(found);
-    return targetOf(found, 1, 1, 0);
+    return targetOf({ deployment: found }, 1, 1, 0);
   };
   const work = { promptTokens: 10, outputTokens: 10, kind: 'chat', stream: false };
   return {
@@ -182,8 +182,8 @@ test('a sick deployment loses of its share', () => {
   const engine = createEngine();
   const made = bench({ engine });
   for (const { id } of deployments)
-    engine.board.of(targetOf(deployments.find((each) => each.id === id) ?? deployments[0]!, 1, 1, 0));
-  engine.findings.set(incarnationOf(deployments[0]!), 'metrics', {
+    engine.board.of(targetOf({ deployment: deployments.find((each) => each.id === id) ?? deployments[0]! }, 1, 1, 0));
+  engine.findings.set(incarnationOf({ deployment: deployments[0]! }), 'metrics', {
     factor: 0.1,
     reason: 'queue_long',
     detail: '',
@@ -306,7 +306,7 @@ test('what failed before its first piece leaves nothing warm, nor what never beg
   assert.equal(decide().reason, 'least_loaded');
   const work = { promptTokens: 10, outputTokens: 10, kind: 'chat', stream: false };
   const warm = warmthOf(ctx).warm('m');
-  const target = targetOf(first, 1, 1, 0);
+  const target = targetOf({ deployment: first }, 1, 1, 0);
   await made.station.finish?.(ctx, {} as never);
   engine.tries.end(engine.tries.begin('r2', target, { ...work, warm }, 0, 1e9), { kind: 'served', tokens: 1 }, 1);
   const again = decide();

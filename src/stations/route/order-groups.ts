@@ -12,8 +12,10 @@ import type { Target } from '../../routing/target.ts';
 import { type ClassOf, qualityOf } from './classify.ts';
 import type { Barred, Group } from './group.ts';
 import type { RouteContext } from './match-inputs.ts';
-import { askOf, incarnationOf, targetOf, workOf } from './targets.ts';
+import { withEndpoints } from './pool-groups.ts';
+import { askOf, targetOf, workOf } from './targets.ts';
 import { warmthOf } from './warmth.ts';
+import { healthOf, runningOf } from './whole-deployment.ts';
 
 export interface Ordered {
   readonly candidates: Decision['candidates'];
@@ -69,8 +71,9 @@ export function orderGroups(
   },
   engine: Pick<Engine, 'decide' | 'breakers' | 'board'>,
 ): Ordered {
+  const all = groups.flatMap(withEndpoints);
   const judge = (lastResort: Question['lastResort']): readonly Judgement[] =>
-    groups.map((group) => judgeGroup({ ctx, group, adjust, classOf, isPreview, now, lastResort }, engine));
+    all.map((group) => judgeGroup({ ctx, group, adjust, classOf, isPreview, now, lastResort }, engine));
   let judgements = judge('nobody');
   if (judgements.every(({ plan }) => plan.order.length === 0))
     judgements = judge(ctx.config.breakers.whenAllOpen === 'serve' ? 'anybody' : 'late');
@@ -114,8 +117,8 @@ function judgeGroup(
   engine: Pick<Engine, 'decide'>,
 ): Judgement {
   const type = requestTypeOf(ctx);
-  const targets = candidates.map(({ deployment, weight }) =>
-    targetOf(deployment, weight, qualityOf(deployment, type, classOf), ctx.time),
+  const targets = candidates.map((candidate) =>
+    targetOf(candidate, candidate.weight, qualityOf(candidate.deployment, type, classOf), ctx.time),
   );
   const [first] = candidates;
   const plan = engine.decide({
@@ -137,14 +140,22 @@ function judgeGroup(
 function candidatesOf({ group, plan, targets }: Judgement): readonly Candidate[] {
   return plan.order.map((scored, at) => {
     const candidate = group.candidates[targets.indexOf(scored.target)] as Candidate;
-    return { deployment: candidate.deployment, reason: reasonOf(candidate.reason, plan.choice, at, group) };
+    const { deployment, endpoint } = candidate;
+    const reason = reasonOf(candidate.reason, plan.choice, at, group);
+    return endpoint === undefined ? { deployment, reason } : { deployment, endpoint, reason };
   });
 }
 
-function reasonOf(given: CandidateReason, choice: Choice | null, at: number, { policy }: Group): CandidateReason {
+function reasonOf(
+  given: CandidateReason,
+  choice: Choice | null,
+  at: number,
+  { policy, isPool = false }: Group,
+): CandidateReason {
   if (at === 0 && (choice === 'probe' || choice === 'last_resort')) return choice;
   if (policy === null || given === 'fallback' || given === 'canary') return given;
   if (at === 0 && choice === 'warm') return choice;
+  if (isPool) return given;
   const { cost, latency, quality } = policy.weights;
   return cost + latency + quality === 0 ? 'least_loaded' : 'best_score';
 }
@@ -221,8 +232,7 @@ function judgedAs(scored: Scored, place: number | null, reason: Judged['reason']
 
 /** Nothing was reckoned for it. */
 function barredAs({ candidate: { deployment, weight }, why }: Barred, board: Board, now: number): Judged {
-  const incarnation = incarnationOf(deployment);
-  const running = board.runningOf(incarnation);
+  const running = runningOf(deployment, board);
   return {
     deployment: deployment.id,
     place: null,
@@ -230,7 +240,7 @@ function barredAs({ candidate: { deployment, weight }, why }: Barred, board: Boa
     terms: null,
     utility: null,
     value: null,
-    health: round(board.healthOf(incarnation, now)),
+    health: round(healthOf(deployment, board, now)),
     running,
     load: deployment.concurrency === null ? 0 : round(running / deployment.concurrency.limit),
     warm: null,

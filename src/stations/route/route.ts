@@ -1,12 +1,12 @@
 import type { Routed } from '../../core/context.ts';
-import type { Candidate, Decision } from '../../core/decision.ts';
+import type { Candidate, Decision, Place } from '../../core/decision.ts';
 import { GatewayError } from '../../core/error.ts';
 import { CONFIGURED_STAGES, type StageView } from '../../core/ports/stage-view.ts';
 import { NO_PROTECTION, type ProtectionView } from '../../core/ports/budget-state.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { type DirectoryView, NO_DIRECTORY } from '../../core/ports/directory-view.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
-import type { Deployment, Model, Route, Snapshot } from '../../core/snapshot.ts';
+import type { Model, Route, Snapshot } from '../../core/snapshot.ts';
 import type { Station } from '../../core/station.ts';
 import { createEngine, type Engine } from '../../routing/engine.ts';
 import { underProtection, withinTier } from './cost-rules.ts';
@@ -17,6 +17,7 @@ import type { Asked, Supports } from './eligible.ts';
 import type { RouteContext, RuleContext } from './match-inputs.ts';
 import type { Group } from './group.ts';
 import { type Ordered, orderGroups } from './order-groups.ts';
+import { nameOf } from '../../core/places.ts';
 import { rankCandidates } from './rank-candidates.ts';
 import { ReplayRules } from './replay-rules.ts';
 import { RoutingTable } from './routing-table.ts';
@@ -25,8 +26,9 @@ import { ScoreRules } from './score-rules.ts';
 import { type Separated, separate } from './separate.ts';
 import { splitOf } from './split.ts';
 import { diversionWords, divertedTo } from './surge-divert.ts';
-import { incarnationOf, targetOf, workOf } from './targets.ts';
+import { targetOf, workOf } from './targets.ts';
 import { warmthOf } from './warmth.ts';
+import { healthOf } from './whole-deployment.ts';
 
 export interface RouteOptions {
   readonly log: Log;
@@ -124,7 +126,7 @@ export function createRoute({
     const isSpilled = [...may.spilled].some(({ deployment }) => deployment === candidates[0].deployment);
     const fallbackReason = saving.fallbackReason ?? (isDiverted ? 'surge' : isSpilled ? 'zone' : insteadOf);
     const words = wordsOf(
-      `${candidates.length} candidates, first ${candidates[0].deployment.id} (${candidates[0].reason})`,
+      `${candidates.length} candidates, first ${nameOf(candidates[0])} (${candidates[0].reason})`,
       taken.cached ? 'rules remembered' : null,
       ...faults.map((fault) => `rule failed: ${fault}`),
       classWords(classified),
@@ -141,7 +143,7 @@ export function createRoute({
   function decideAndHold(ctx: RouteContext): Decided {
     const now = clock.now();
     const decided = decideOn(ctx, now);
-    hold(engine, ctx, decided.decision.candidates[0].deployment, now);
+    hold(engine, ctx, decided.decision.candidates[0], now);
     return decided;
   }
 
@@ -192,7 +194,7 @@ function whoMay(
     supports,
     random: split.random,
     canaryDraw: split.canaryDraw,
-    healthOf: (deployment) => engine.board.healthOf(incarnationOf(deployment), now),
+    healthOf: (deployment) => healthOf(deployment, engine.board, now),
   });
   const affordable = withinTier(flat(groups), ctx.principal, directory);
   const fit = new Set(fitting(ctx, affordable.candidates));
@@ -219,9 +221,9 @@ function tell(metrics: Metrics, { decision, leftOut, affinity, classMs }: Decide
 }
 
 /** Counts as load from now on, and what it will have warm as warm. */
-function hold({ tries }: Engine, ctx: RouteContext, first: Deployment, now: number): void {
-  const work = { ...workOf(ctx), outputTokens: 0, warm: warmthOf(ctx).warm(first.model) };
-  tries.decided(ctx.id, targetOf(first, 1, first.profile.quality, ctx.time), work, now, ctx.deadline);
+function hold({ tries }: Engine, ctx: RouteContext, first: Place, now: number): void {
+  const work = { ...workOf(ctx), outputTokens: 0, warm: warmthOf(ctx).warm(first.deployment.model) };
+  tries.decided(ctx.id, targetOf(first, 1, first.deployment.profile.quality, ctx.time), work, now, ctx.deadline);
 }
 
 const wordsOf = (...words: readonly (string | null)[]): string => words.filter((word) => word !== null).join('; ');

@@ -102,10 +102,12 @@ function applied(
 }
 
 function targetFields({ target, estimate, cost, health, load, running }: Looked): ScoreVariables['target'] {
+  const { id, group, domain, pool } = target;
   return {
-    id: target.id,
-    model: target.group,
-    backend: target.domain,
+    // Rules are about deployments; the figures are of the endpoint.
+    id: pool === undefined ? id : `${group}@${pool}`,
+    model: group,
+    backend: pool ?? domain,
     cost: cost / 1_000_000,
     quality: target.quality,
     estimate_ms: estimate.totalMs ?? -1,

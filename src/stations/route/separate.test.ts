@@ -141,13 +141,13 @@ function busy(snapshot: ReturnType<typeof config>, running: Readonly<Record<stri
   for (const each of snapshot.models.get('m')?.deployments ?? [])
     for (let n = 0; n < (running[each.backend.name] ?? 0); n += 1)
       engine.board.begin(
-        targetOf(each, 1, 0.5, 0),
+        targetOf({ deployment: each }, 1, 0.5, 0),
         { promptTokens: 1, outputTokens: 1, kind: 'chat', stream: false },
         0,
         1e9,
       );
   for (const each of snapshot.models.get('m')?.deployments ?? [])
-    assert.equal(engine.board.runningOf(incarnationOf(each)), running[each.backend.name] ?? 0);
+    assert.equal(engine.board.runningOf(incarnationOf({ deployment: each })), running[each.backend.name] ?? 0);
   return bench({ engine });
 }
 

@@ -7,7 +7,7 @@ import type { Board } from '../../routing/board.ts';
 import { isGray, ledTo } from './gray.ts';
 import type { Barred, Group, Weighted } from './group.ts';
 import type { RouteContext } from './match-inputs.ts';
-import { incarnationOf } from './targets.ts';
+import { runningOf } from './whole-deployment.ts';
 
 export interface Separated {
   /** Those that the request is led to, those of its own zone, those that stand in. */
@@ -125,7 +125,7 @@ function saturationOf(candidates: readonly Weighted[], board: Pick<Board, 'runni
   for (const { deployment } of candidates) {
     if (deployment.concurrency === null) continue;
     room += deployment.concurrency.limit;
-    running += board.runningOf(incarnationOf(deployment));
+    running += runningOf(deployment, board);
   }
   return room === 0 ? null : running / room;
 }

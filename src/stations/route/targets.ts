@@ -1,60 +1,71 @@
+import type { Place } from '../../core/decision.ts';
+import { addressOf, type Endpoint } from '../../core/endpoint.ts';
 import type { Deployment } from '../../core/snapshot.ts';
 import { priceAt, type Price } from '../../core/money.ts';
 import type { Ask, Target } from '../../routing/target.ts';
 import { streamsUpstream } from '../../core/upstream-request.ts';
 import type { RouteContext } from './match-inputs.ts';
+import { nameOf, shareOf } from '../../core/places.ts';
 
 /** Output that is reckoned with where neither client nor model sets a bound. */
 const USUAL_OUTPUT = 1024;
 
 const incarnations = new WeakMap<Deployment, string>();
 
-/** The same deployment behind other addresses is another incarnation. */
-export function incarnationOf(deployment: Deployment): string {
+/** The same deployment behind other addresses is another incarnation; each endpoint of a pool is one by its address. */
+export function incarnationOf(place: Place): string {
+  const { deployment, endpoint } = place;
+  if (endpoint !== undefined) return nameOf(place);
   const known = incarnations.get(deployment);
   if (known !== undefined) return known;
-  const { id, backend } = deployment;
-  const made = `${id} ${(backend.endpoints ?? []).map(({ host, port }) => `${host}:${port}`).join(',')}`;
+  const made = `${deployment.id} ${(deployment.backend.endpoints ?? []).map(addressOf).join(',')}`;
   incarnations.set(deployment, made);
   return made;
 }
 
-/** What a deployment was last made to, and of what. */
+/** What a place was last made to, and of what. */
 interface Made {
   readonly target: Target;
   readonly weight: number;
   readonly quality: number;
   readonly price: Price;
 }
-const made = new WeakMap<Deployment, Made>();
+const made = new WeakMap<Deployment, Map<Endpoint | undefined, Made>>();
 
 /**
- * A deployment as the routing core sees it.
- * @param weight - Its share among equals; 0 counts as 1.
+ * A place as the routing core sees it.
+ * @param weight - Share of its deployment among equals; 0 counts as 1.
  * @param quality - For the request, 0..1.
  * @param time - Unix milliseconds, for the price.
  */
-export function targetOf(deployment: Deployment, weight: number, quality: number, time: number): Target {
+export function targetOf(place: Place, weight: number, quality: number, time: number): Target {
+  const { deployment, endpoint } = place;
   const price = priceAt(deployment.price, time);
-  const last = made.get(deployment);
+  let own = made.get(deployment);
+  if (own === undefined) made.set(deployment, (own = new Map()));
+  const last = own.get(endpoint);
   if (last !== undefined && last.price === price && last.weight === weight && last.quality === quality)
     return last.target;
-  const target = makeTarget(deployment, weight, quality, price);
-  made.set(deployment, { target, weight, quality, price });
+  const target = makeTarget(place, weight, quality, price);
+  own.set(endpoint, { target, weight, quality, price });
   return target;
 }
 
-function makeTarget(deployment: Deployment, weight: number, quality: number, price: Price): Target {
-  const { profile } = deployment;
+function makeTarget(place: Place, weight: number, quality: number, price: Price): Target {
+  const { deployment, endpoint } = place;
+  const { profile, backend } = deployment;
+  const share = shareOf(place);
+  const limit = deployment.concurrency?.limit;
   return {
-    id: deployment.id,
-    incarnation: incarnationOf(deployment),
+    id: nameOf(place),
+    incarnation: incarnationOf(place),
     group: deployment.model,
-    domain: deployment.backend.name,
-    weight: weight > 0 ? weight : 1,
-    capacity: deployment.concurrency?.limit ?? null,
+    domain: endpoint === undefined ? backend.name : domainOf(endpoint),
+    weight: (weight > 0 ? weight : 1) * share,
+    capacity: limit === undefined ? null : Math.max(1, limit * share),
+    ...(endpoint === undefined ? {} : { pool: backend.name, size: share * backend.endpoints.length }),
     warmRoom: null,
-    shelf: shelfOf(deployment),
+    shelf: shelfOf(place),
     price: {
       prompt: price.promptPerMtok,
       completion: price.completionPerMtok,
@@ -68,11 +79,18 @@ function makeTarget(deployment: Deployment, weight: number, quality: number, pri
 /** An unused model is taken to be loaded for so long, where nothing is configured. */
 const KEEP_MS = 300_000;
 
-/** All models of one backend stand on one shelf; behind other addresses are other servers. */
-function shelfOf({ id, backend, upstreamModel }: Deployment): Target['shelf'] {
-  const addresses = (backend.endpoints ?? []).map(({ host, port }) => `${host}:${port}`).join(',');
+/** All models of one backend, or endpoint of a pool, stand on one shelf; behind other addresses are other servers. */
+function shelfOf({ deployment: { id, backend, upstreamModel }, endpoint }: Place): Target['shelf'] {
+  const servers = endpoint === undefined ? (backend.endpoints ?? []) : [endpoint];
+  const addresses = servers.map(addressOf).join(',');
   const { most = null, keepMs = KEEP_MS } = backend.loads ?? {};
   return { server: `${backend.name} ${addresses}`, model: upstreamModel ?? id, most, keepMs };
+}
+
+function domainOf(endpoint: Endpoint): string {
+  const { failureDomain, zone } = endpoint;
+  if (failureDomain !== undefined) return `domain ${failureDomain}`;
+  return zone === undefined ? addressOf(endpoint) : `zone ${zone}`;
 }
 
 /** What the request is to the routing core. @param now - Monotonic milliseconds. */

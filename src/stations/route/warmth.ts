@@ -6,7 +6,9 @@ import type { Warmth } from '../../routing/warm-keys.ts';
 import type { RouteContext } from './match-inputs.ts';
 
 /** What warmth is told by. */
-export type WarmthContext = Pick<RouteContext, 'config' | 'head' | 'principal' | 'request'>;
+export type WarmthContext = Pick<RouteContext, 'config' | 'head' | 'request'> & {
+  readonly principal: Pick<RouteContext['principal'], 'tenant'>;
+};
 
 /** Bytes of a prompt that one key stands for, and about how many tokens these are. */
 const BLOCK = 2048;

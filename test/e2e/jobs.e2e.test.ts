@@ -12,7 +12,7 @@ const { gateway, upstream } = await useGateway({
     backends: [{ name: 'a', endpoints: [{ url: `${a.url}/v1` }] }],
     models: [{ name: 'm', deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }] }],
     tenants: [{ name: 'small', limits: { tokens_per_day: 10 } }],
-    ledger: { lease: '5s' },
+    ledger: { lease: '20s' },
     jobs: { key: 'ab'.repeat(32), per_tenant: 3 },
   }),
 });

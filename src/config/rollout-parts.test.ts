@@ -56,7 +56,7 @@ test('each part is told of once, with when it takes effect', () => {
     'timeouts promotion',
     'breakers promotion',
   ]);
-  assert.equal(all.merged.timeouts.idleMs, 45_000);
+  assert.equal(all.merged.timeouts.idleMs, snapshot(BASE).timeouts.idleMs);
   assert.equal(all.merged.tenants.get('acme')?.tier, 'gold');
 });
 

@@ -12,7 +12,7 @@ const { gateway, upstream } = await useGateway({
     backends: [{ name: 'a', endpoints: [{ url: `${a.url}/v1` }] }],
     models: [{ name: 'm', deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }] }],
     tenants: [{ name: 'small', limits: { tokens_per_day: 10 } }],
-    ledger: { lease: '5s' },
+    ledger: { lease: '20s' },
     jobs: { key: 'ab'.repeat(32), per_tenant: 3 },
   }),
 });
@@ -31,8 +31,10 @@ async function job(path: string, { method = 'GET', as = token } = {}): Promise<{
 async function ends(path: string, timeoutMs: number): Promise<Json> {
   let last: Json = {};
   const isOver = async (): Promise<boolean> => {
-    last = (await job(path)).json;
-    return last['status'] !== 'queued' && last['status'] !== 'running';
+    // While workers come back nobody is there to ask.
+    const { status, json } = await job(path);
+    last = json;
+    return status === 200 && json['status'] !== 'queued' && json['status'] !== 'running';
   };
   assert.ok(await waitUntil(isOver, { timeoutMs }), JSON.stringify(last));
   return last;

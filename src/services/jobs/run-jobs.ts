@@ -23,6 +23,8 @@ export interface RunJobsOptions {
   readonly leaseMs?: number;
 }
 
+/** Whoever holds a job says each second that it does. */
+const LEASE_MS = 8000;
 const WAIT_MS = 5000;
 const MOST_WAIT_MS = 300_000;
 /** No room now, by any limit: it waits on. */
@@ -45,7 +47,7 @@ export function runJobs(options: RunJobsOptions): { readonly close: (patienceMs:
     looking = true;
     try {
       while (running.size < rules.concurrency && !over.signal.aborted) {
-        const job = await store.claim(holder, options.leaseMs ?? 15_000, rules.keepMs);
+        const job = await store.claim(holder, options.leaseMs ?? LEASE_MS, rules.keepMs);
         if (job === null) return;
         const work = runJob(job, rules, closing.signal, options)
           .catch((reason: unknown) => log.debug('a job could not be run', { error: asError(reason) }))
@@ -77,7 +79,7 @@ export function runJobs(options: RunJobsOptions): { readonly close: (patienceMs:
 }
 
 async function runJob(job: Job, rules: Jobs, closing: AbortSignal, options: RunJobsOptions): Promise<void> {
-  const { store, seal, send, release, newOperation, holder, count, log, leaseMs = 15_000 } = options;
+  const { store, seal, send, release, newOperation, holder, count, log, leaseMs = LEASE_MS } = options;
   const { id, tenant, operation } = job;
   const end = async (state: 'completed' | 'failed' | 'cancelled', answer: string | null): Promise<void> => {
     if (await store.finish(id, holder, { state, answer, keepMs: rules.keepMs })) count(state);

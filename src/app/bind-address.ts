@@ -9,7 +9,7 @@ export function bindAddress({ server }: Snapshot, index: number): Bind {
   if (address === undefined) throw new RangeError(`no address for worker ${index}`);
   if (address.kind === 'unix') return address;
   const { transport } = server;
-  return { ...address, mtls: transport.kind === 'tcp' && transport.mtls !== null ? contents(transport.mtls) : null };
+  return { ...address, tls: transport.kind === 'tcp' && transport.mtls !== null ? contents(transport.mtls) : null };
 }
 
 function contents({ cert, key, ca }: MutualTls): MutualTls {

@@ -64,7 +64,13 @@ export async function startPicker(options: StartPickerOptions): Promise<RunningP
     client: createOpenAiClient(),
     count: createPickMetrics(metrics.registry),
   });
-  const server = createPickerServer({ ...options, ...picker, bodyBytes: limits.bodyBytes, metrics });
+  const server = createPickerServer({
+    ...options,
+    ...picker,
+    grpc: settings.grpc,
+    bodyBytes: limits.bodyBytes,
+    metrics,
+  });
   const close = async (): Promise<void> => {
     config.close();
     await routing.close();

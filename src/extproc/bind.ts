@@ -1,17 +1,17 @@
 import { chmod, lstat, unlink } from 'node:fs/promises';
 import { connect, isIP, BlockList } from 'node:net';
 
-/** PEM contents. A peer without a certificate of `ca` is refused. */
-export interface MutualTls {
+/** PEM contents. A peer without a certificate of `ca` is refused; null: anybody may connect. */
+export interface ServerTls {
   readonly cert: string;
   readonly key: string;
-  readonly ca: string;
+  readonly ca: string | null;
 }
 
 /** Where the server listens. Port 0 takes any free one. */
 export type Bind =
   | { readonly kind: 'unix'; readonly path: string }
-  | { readonly kind: 'tcp'; readonly address: string; readonly port: number; readonly mtls: MutualTls | null };
+  | { readonly kind: 'tcp'; readonly address: string; readonly port: number; readonly tls: ServerTls | null };
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
@@ -28,7 +28,7 @@ function isLoopback(address: string): boolean {
  * Throws `TypeError`.
  */
 export function requirePrivate(bind: Bind): void {
-  if (bind.kind === 'unix' || bind.mtls !== null || isLoopback(bind.address)) return;
+  if (bind.kind === 'unix' || (bind.tls !== null && bind.tls.ca !== null) || isLoopback(bind.address)) return;
   throw new TypeError(
     `refusing to listen on ${bind.address} without mutual TLS: bind a loopback address or a unix socket`,
   );

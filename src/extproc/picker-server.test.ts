@@ -17,6 +17,7 @@ async function started(changes: Partial<PickerServerOptions> = {}) {
     address: '127.0.0.1',
     port: 0,
     tls: null,
+    grpc: 'lean',
     allowPlaintext: false,
     factory,
     isReady: () => true,

@@ -23,8 +23,8 @@ const requestHead = (end: boolean): object => ({
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 test('a public address without mutual TLS is refused, loopback and sockets are not', () => {
-  const tcp = (address: string, mtls: { cert: string; key: string; ca: string } | null = null) =>
-    ({ kind: 'tcp', address, port: 1, mtls }) as const;
+  const tcp = (address: string, tls: { cert: string; key: string; ca: string | null } | null = null) =>
+    ({ kind: 'tcp', address, port: 1, tls }) as const;
   for (const address of ['0.0.0.0', '::', '10.0.0.1', 'example.org', '::ffff:10.0.0.1', '127.0.0.1.example.org']) {
     assert.throws(() => requirePrivate(tcp(address)), TypeError, address);
     requirePrivate(tcp(address, { cert: '', key: '', ca: '' }));
@@ -34,7 +34,7 @@ test('a public address without mutual TLS is refused, loopback and sockets are n
 });
 
 test('a server that would be public does not start', async () => {
-  await assert.rejects(testServer({ bind: { kind: 'tcp', address: '0.0.0.0', port: 0, mtls: null } }), TypeError);
+  await assert.rejects(testServer({ bind: { kind: 'tcp', address: '0.0.0.0', port: 0, tls: null } }), TypeError);
 });
 
 for (const grpc of GRPC_ENGINES) {

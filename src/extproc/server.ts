@@ -5,11 +5,10 @@ import { createAccessLog } from './access-log-service.ts';
 import { AttemptSession } from './attempt-session.ts';
 import { type Bind, clearStaleSocket, grpcAddress, requirePrivate, restrictSocket } from './bind.ts';
 import { driveStream, type ProcessCall, type ProcessListener } from './drive-stream.ts';
-import type { GrpcServer } from './grpc/call.ts';
-import { createGrpcJsServer } from './grpc/grpc-js-server.ts';
-import { createLeanServer } from './grpc/lean-server.ts';
+import { createGrpcServer, type GrpcEngine } from './grpc/engines.ts';
+import { shutDown } from './grpc/shut-down.ts';
 import { RequestSession } from './request-session.ts';
-import { externalProcessor, healthCheck } from './service.ts';
+import { externalProcessor, healthCheck, SERVICE_NAME } from './service.ts';
 import type { OpenSession } from './session.ts';
 import { FAULT_STATUS } from './stream-fault.ts';
 
@@ -30,11 +29,6 @@ export interface ExtProcLimits {
   /** Streams open at once on one connection. */
   readonly streams: number;
 }
-
-/** Who speaks gRPC: our own HTTP/2, or grpc-js on that of Node. */
-export type GrpcEngine = 'lean' | 'grpc-js';
-
-const ENGINES = { lean: createLeanServer, 'grpc-js': createGrpcJsServer } as const;
 
 export interface ExtProcServerOptions {
   readonly bind: Bind;
@@ -74,9 +68,13 @@ export function createExtProcServer(options: ExtProcServerOptions): ExtProcServe
   let port = bind.kind === 'tcp' ? bind.port : 0;
   const process = externalProcessor((call) => serveCall({ call, open, refusing, options }));
   const accessLog = createAccessLog(options.onUpstreamCut);
-  const server = ENGINES[options.grpc]({
+  const server = createGrpcServer(options.grpc, {
     bind,
-    methods: [process, healthCheck(() => serving), accessLog.method],
+    methods: [
+      process,
+      healthCheck((service) => (service === '' || service === SERVICE_NAME ? serving : null)),
+      accessLog.method,
+    ],
     messageBytes: limits.messageBytes + MESSAGE_SLACK,
     streams: limits.streams,
     onFault: (reason) =>
@@ -99,7 +97,7 @@ export function createExtProcServer(options: ExtProcServerOptions): ExtProcServe
       serving = false;
       await sleep(Math.min(noticeMs, left()));
       accessLog.close();
-      return shutDown(server, open, left());
+      return shutDown(server, () => open.size, left());
     },
     address: () => grpcAddress(bind.kind === 'tcp' ? { ...bind, port } : bind),
     streams: () => open.size,
@@ -142,21 +140,3 @@ function serveCall({ call, open: calls, refusing, options }: ServedCall): Proces
 
 /** For a call that is over before it began. */
 const DEAF: ProcessListener = { onMessage: () => {}, onEnd: () => {}, onDrain: () => {}, onClose: () => {} };
-
-/** Waits for what is open, up to a deadline. Gives how many calls were cut. */
-async function shutDown(server: GrpcServer, open: ReadonlySet<ProcessCall>, deadlineMs: number): Promise<number> {
-  let cut = 0;
-  let timer: NodeJS.Timeout | undefined;
-  await Promise.race([
-    server.close(),
-    new Promise<void>((resolve) => {
-      timer = setTimeout(() => {
-        cut = open.size;
-        server.destroy();
-        resolve();
-      }, deadlineMs);
-    }),
-  ]);
-  clearTimeout(timer);
-  return cut;
-}

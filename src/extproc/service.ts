@@ -18,9 +18,9 @@ export function externalProcessor(serve: (call: ProcessCall) => ProcessListener)
 
 /**
  * `grpc.health.v1.Health`, `Check` alone: https://github.com/grpc/grpc/blob/master/doc/health-checking.md. `isServing` speaks for
- * the one service and the server as a whole.
+ * the service of that name, the empty one being the server as a whole; null = there is no such service.
  */
-export function healthCheck(isServing: () => boolean): AnyMethod {
+export function healthCheck(isServing: (service: string) => boolean | null): AnyMethod {
   return anyMethod<HealthCheckRequest | MalformedMessage, boolean>({
     path: '/grpc.health.v1.Health/Check',
     decode: decodeHealthCheckRequest,
@@ -33,9 +33,11 @@ export function healthCheck(isServing: () => boolean): AnyMethod {
           isAnswered = true;
           if (request instanceof MalformedMessage) {
             call.end(STATUS.invalidArgument, `malformed message: ${request.message}`);
-          } else if (request.service !== '' && request.service !== SERVICE_NAME) {
-            call.end(STATUS.notFound, 'unknown service');
-          } else call.write(isServing());
+            return;
+          }
+          const answer = isServing(request.service);
+          if (answer === null) call.end(STATUS.notFound, 'unknown service');
+          else call.write(answer);
         },
         onEnd() {
           if (isAnswered) call.end(STATUS.ok, '');

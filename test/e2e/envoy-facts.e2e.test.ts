@@ -1,11 +1,11 @@
 /** What our arrangement is built on, held against Envoy alone: an update of Envoy that changes one of these is noticed here. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { waitUntil } from '../../src/app/wait-until.ts';
-import type { ProcessingRequest } from '../../src/extproc/codec/processing-request.ts';
-import type { ProcessCall } from '../../src/extproc/drive-stream.ts';
-import { EXTERNAL_PROCESSOR } from '../../src/extproc/service.ts';
+import { MalformedMessage } from '../../src/extproc/codec/malformed-message.ts';
+import { STATUS } from '../../src/extproc/grpc/call.ts';
+import { createGrpcServer } from '../../src/extproc/grpc/engines.ts';
+import { externalProcessor } from '../../src/extproc/service.ts';
 import { any, extension, type Proto } from '../../src/render/proto.ts';
 import {
   type BareEnvoy,
@@ -55,24 +55,26 @@ const route = (path: string, action: Proto, extra: Proto = {}): Proto => ({
 });
 
 /** Answers request heads with `clear_route_cache`, with a header beside it where the path ends so. */
-function startProcessor(): Promise<{ readonly port: number; readonly close: () => void }> {
-  const server = new Server();
-  server.addService(EXTERNAL_PROCESSOR, {
-    Process: (call: ProcessCall): void => {
-      call.on('data', (message: ProcessingRequest) => {
-        const isBeside = message.headers.some(([name, value]) => name === ':path' && value.endsWith('header'));
-        const change = { clearRouteCache: true, ...(isBeside ? { set: [['x-a', 'b']] as const } : {}) };
-        call.write({ kind: 'request_headers', change });
-      });
-      call.on('end', () => call.end());
-      call.on('error', () => {});
+async function startProcessor(): Promise<{ readonly port: number; readonly close: () => void }> {
+  const process = externalProcessor((call) => ({
+    onMessage(message) {
+      assert.ok(!(message instanceof MalformedMessage));
+      const isBeside = message.headers.some(([name, value]) => name === ':path' && value.endsWith('header'));
+      const change = { clearRouteCache: true, ...(isBeside ? { set: [['x-a', 'b']] as const } : {}) };
+      call.write({ kind: 'request_headers', change });
     },
+    onEnd: () => call.end(STATUS.ok, ''),
+    onDrain: () => {},
+    onClose: () => {},
+  }));
+  const server = createGrpcServer('lean', {
+    bind: { kind: 'tcp', address: '127.0.0.1', port: 0, tls: null },
+    methods: [process],
+    messageBytes: 1 << 20,
+    streams: 1000,
+    onFault: (reason) => assert.fail(String(reason)),
   });
-  return new Promise((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
-      error === null ? resolve({ port, close: () => server.forceShutdown() }) : reject(error),
-    );
-  });
+  return { port: await server.start(), close: server.destroy };
 }
 
 let processor: { readonly port: number; readonly close: () => void };

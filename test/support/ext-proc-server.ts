@@ -29,7 +29,7 @@ export function passing(): { readonly factory: () => RequestExchange; readonly o
 /** A server on a free port of the loopback. */
 export async function testServer(options: Partial<ExtProcServerOptions> = {}): Promise<ExtProcServer> {
   const server = createExtProcServer({
-    bind: { kind: 'tcp', address: '127.0.0.1', port: 0, mtls: null },
+    bind: { kind: 'tcp', address: '127.0.0.1', port: 0, tls: null },
     requestFactory: passing().factory,
     grpc: 'lean',
     onUpstreamCut: () => {},

@@ -116,14 +116,14 @@ function serveCall(method: AnyMethod, duplex: Duplex): void {
 }
 
 function listen(server: Server, bind: Bind): Promise<number> {
-  const mtls = bind.kind === 'tcp' ? bind.mtls : null;
+  const tls = bind.kind === 'tcp' ? bind.tls : null;
   const credentials =
-    mtls === null
+    tls === null
       ? ServerCredentials.createInsecure()
       : ServerCredentials.createSsl(
-          Buffer.from(mtls.ca),
-          [{ private_key: Buffer.from(mtls.key), cert_chain: Buffer.from(mtls.cert) }],
-          true,
+          tls.ca === null ? null : Buffer.from(tls.ca),
+          [{ private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.cert) }],
+          tls.ca !== null,
         );
   return new Promise((resolve, reject) => {
     server.bindAsync(grpcAddress(bind), credentials, (error, port) =>

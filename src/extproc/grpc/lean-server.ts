@@ -58,14 +58,14 @@ export function createLeanServer({ bind, methods, messageBytes, streams, onFault
   };
 }
 
-/** Only sockets that may speak: with TLS those that have shown a certificate of `ca` and agreed on HTTP/2. */
+/** Only sockets that may speak: with TLS those that agreed on HTTP/2 and, where there is a `ca`, showed a certificate of it. */
 function createListener(bind: Bind, accept: (socket: Socket) => void): Server {
-  const mtls = bind.kind === 'tcp' ? bind.mtls : null;
-  if (mtls === null) return createServer({ noDelay: true }, accept);
+  const tls = bind.kind === 'tcp' ? bind.tls : null;
+  if (tls === null) return createServer({ noDelay: true }, accept);
   const options = {
-    ...mtls,
-    requestCert: true,
-    rejectUnauthorized: true,
+    cert: tls.cert,
+    key: tls.key,
+    ...(tls.ca === null ? {} : { ca: tls.ca, requestCert: true, rejectUnauthorized: true }),
     ALPNProtocols: ['h2'],
     handshakeTimeout: HANDSHAKE_MS,
     noDelay: true,

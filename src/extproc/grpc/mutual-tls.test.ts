@@ -65,7 +65,7 @@ for (const [name, make] of [
 ] as const) {
   test(`${name}: with mutual TLS only who shows a certificate of ours is served`, async () => {
     const server = make({
-      bind: { kind: 'tcp', address: '127.0.0.1', port: 0, mtls: { ...own, ca: own.cert } },
+      bind: { kind: 'tcp', address: '127.0.0.1', port: 0, tls: { ...own, ca: own.cert } },
       methods: [echo],
       messageBytes: 1 << 20,
       streams: 10,

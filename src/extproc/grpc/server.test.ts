@@ -51,7 +51,7 @@ async function serve(
 ) {
   const seen: Seen = { events: [], calls: [] };
   const server = make({
-    bind: { kind: 'tcp', address: '127.0.0.1', port: 0, mtls: null },
+    bind: { kind: 'tcp', address: '127.0.0.1', port: 0, tls: null },
     methods: [echo(seen, change)],
     messageBytes: 1 << 20,
     streams: 100,

@@ -3,7 +3,7 @@ import { HpackDecoder } from '../../lib/hpack/hpack-decoder.ts';
 import { HpackError } from '../../lib/hpack/hpack-error.ts';
 import { checkFrame } from './check-frame.ts';
 import { FloodGuard } from './flood-guard.ts';
-import { DEFAULT_WINDOW, FLAG, FRAME, H2_ERROR, type H2ErrorCode, MAX_WINDOW, MIN_FRAME_SIZE } from './frame.ts';
+import { FLAG, FRAME, H2_ERROR, type H2ErrorCode, MAX_WINDOW, MIN_FRAME_SIZE } from './frame.ts';
 import { FrameReader } from './frame-reader.ts';
 import { ConnectionError } from './h2-error.ts';
 import { type HeaderBlock, HeaderBlocks } from './header-blocks.ts';

@@ -12,7 +12,7 @@ test('the table is the newest entries that fit, whatever is added and however it
   fc.assert(
     fc.property(steps, fc.constantFrom(0, 33, 256, 4096), (all, start) => {
       const table = new DynamicTable(start);
-      let capacity = start;
+      let capacity: number = start;
       let model: HeaderField[] = [];
       const size = (): number => model.reduce((sum, field) => sum + field.size, 0);
       for (const step of all) {

@@ -5,6 +5,8 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { machine, versions } from './machine.ts';
 import { measure, type Sample } from './measure.ts';
+import { PEERS } from './peers/all.ts';
+import type { Peer } from './peers/peer.ts';
 import { markdown } from './report/markdown.ts';
 import type { Results } from './report/results.ts';
 import { rowOf, summarize } from './report/summarize.ts';
@@ -22,6 +24,8 @@ const { values } = parseArgs({
     only: { type: 'string' },
     setups: { type: 'string' },
     profile: { type: 'string' },
+    peers: { type: 'boolean', default: false },
+    install: { type: 'boolean', default: false },
   },
 });
 
@@ -32,13 +36,14 @@ const WARM_UP_AGAIN_MS = 250;
 const TOLERATED = 0.05;
 
 async function main(): Promise<void> {
-  const plan = chosen(planOf(values.quick ? 'quick' : 'full'));
+  const plan = chosen(planOf(values.quick ? 'quick' : 'full', await usablePeers()));
   const dir = mkdtempSync(join(tmpdir(), 'tokenlat-bench-'));
   const payloads = [...new Map(plan.workloads.map(({ payload }) => [payload.name, payload])).values()];
   const profile = values.profile === undefined ? null : resolve(values.profile);
   const nodeArgs = profile === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`, '--cpu-prof-interval=200'];
-  say(`starting the setups in ${dir}`);
-  const setups = await startSetups({ dir, payloads, nodeArgs });
+  const names = new Set(plan.workloads.flatMap((workload) => workload.setups));
+  say(`starting ${[...names].join(', ')} in ${dir}`);
+  const setups = await startSetups({ dir, names, payloads, nodeArgs });
   const load = await startScript(join(import.meta.dirname, 'load-main.ts'), [], join(dir, 'load.log'));
   const samples = await run(plan, setups.all, load);
   await load.stop();
@@ -57,6 +62,23 @@ async function main(): Promise<void> {
   writeFileSync(join(DOCS, 'performance.json'), `${JSON.stringify(results, null, 2)}\n`);
   writeFileSync(join(DOCS, 'performance.md'), markdown(results));
   say('wrote docs/performance.json and docs/performance.md');
+}
+
+/** The peers that are asked for and are there; the others are told of. */
+async function usablePeers(): Promise<readonly Peer[]> {
+  if (!values.peers) return [];
+  const setups = values.setups?.split(',');
+  const wanted = PEERS.filter(({ name }) => setups === undefined || setups.includes(name));
+  for (const peer of wanted) {
+    if (peer.isInstalled()) continue;
+    if (!values.install) {
+      say(`${peer.name} ${peer.version} is not installed and is left out: npm run bench -- --peers --install`);
+      continue;
+    }
+    say(`installing ${peer.name} ${peer.version}`);
+    await peer.install();
+  }
+  return wanted.filter((peer) => peer.isInstalled());
 }
 
 function chosen(plan: Plan): Plan {

@@ -1,5 +1,6 @@
 import type { Payload } from './payload.ts';
 import { chatPayload } from './payload.ts';
+import type { Peer } from './peers/peer.ts';
 import type { SetupName } from './setups/setup.ts';
 
 /** One kind of load. */
@@ -35,14 +36,19 @@ const PLAIN = chatPayload('plain', 200, false);
 const STREAM = chatPayload('stream100', 200, true);
 
 /** In less than three minutes, or with more rounds, larger prompts and other numbers of connections. */
-export function planOf(mode: Plan['mode']): Plan {
+export function planOf(mode: Plan['mode'], peers: readonly Peer[]): Plan {
+  const others = peers.map(({ name }) => name);
   const quick = mode === 'quick';
   const durationMs = quick ? 1500 : 3000;
   const base = [
-    closed('plain', 'plain chat, 16 connections', PLAIN, 16, durationMs, [...ALL, ...LIMITS, ...GRPC]),
-    closed('stream100', '100-chunk stream, 8 connections', STREAM, 8, quick ? 2000 : 4000, [...ONE_WORKER, ...GRPC]),
+    closed('plain', 'plain chat, 16 connections', PLAIN, 16, durationMs, [...ALL, ...LIMITS, ...others]),
+    closed('stream100', '100-chunk stream, 8 connections', STREAM, 8, quick ? 2000 : 4000, [...ONE_WORKER, ...others]),
     {
-      ...closed('latency', 'plain chat, 100 requests a second', PLAIN, 64, quick ? 2000 : 6000, ['direct', ...THREE]),
+      ...closed('latency', 'plain chat, 100 requests a second', PLAIN, 64, quick ? 2000 : 6000, [
+        'direct',
+        ...THREE,
+        ...others,
+      ]),
       rate: 100,
     },
   ];

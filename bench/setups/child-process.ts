@@ -19,6 +19,9 @@ export interface ProgramOptions {
   readonly logFile: string;
   /** It speaks over a channel, and says so when it is ready. */
   readonly channel?: boolean;
+  /** On top of our own environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
 }
 
 /** How long a process may take to end by itself: writing a profile takes a while. */
@@ -30,10 +33,19 @@ process.on('exit', () => {
 });
 
 /** Starts a program that ends with us. The bench ends when one ends by itself. */
-export async function startProgram({ command, args, logFile, channel = false }: ProgramOptions): Promise<Program> {
+export async function startProgram({
+  command,
+  args,
+  logFile,
+  channel = false,
+  env = {},
+  cwd = process.cwd(),
+}: ProgramOptions): Promise<Program> {
   const log = openSync(logFile, 'a', 0o600);
   const child = spawn(command, args, {
     stdio: ['ignore', log, log, ...(channel ? (['ipc'] as const) : [])],
+    env: { ...process.env, ...env },
+    cwd,
   });
   closeSync(log);
   running.add(child);

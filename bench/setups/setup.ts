@@ -1,3 +1,6 @@
+/** Other gateways, which are measured only when they are installed. */
+export type PeerName = 'envoy-ai-gateway' | 'litellm' | 'portkey';
+
 /** What stands between the load generator and the model server. */
 export type SetupName =
   | 'direct'
@@ -8,7 +11,8 @@ export type SetupName =
   | 'tokenlat-2'
   | 'tokenlat-no-limits'
   | 'tokenlat-all-limits'
-  | 'tokenlat-minimal';
+  | 'tokenlat-minimal'
+  | PeerName;
 
 /** One of them, running. */
 export interface Setup {
@@ -22,5 +26,5 @@ export interface Setup {
   prepare(payload: string): Promise<void>;
 }
 
-/** Whose CPU time is counted. */
-export type Role = 'ext_proc' | 'envoy' | 'redis';
+/** Whose CPU time is counted. `gateway`: one that is a proxy by itself. */
+export type Role = 'ext_proc' | 'envoy' | 'redis' | 'gateway';

@@ -13,13 +13,17 @@ export interface Exchange {
 /** One kept-alive connection, one request at a time; it is opened again when the server closes it. */
 export class ClientConnection {
   readonly #port: number;
+  readonly #gaps: number[];
   readonly #reader = new MessageReader();
   #socket: Socket | null = null;
   #done: ((exchange: Exchange) => void) | null = null;
   #firstByteAt = 0;
+  #lastByteAt = 0;
 
-  constructor(port: number) {
+  /** `gaps` takes the times between two arrivals of one answer, in milliseconds. */
+  constructor(port: number, gaps: number[]) {
     this.#port = port;
+    this.#gaps = gaps;
   }
 
   send(payload: Buffer, done: (exchange: Exchange) => void): void {
@@ -50,11 +54,19 @@ export class ClientConnection {
   #onData(bytes: Buffer): void {
     if (this.#done === null) return;
     const whole = this.#reader.push(bytes);
-    if (this.#firstByteAt === 0 && this.#reader.bodyBytes > 0) this.#firstByteAt = performance.now();
+    this.#time();
     if (!whole) return;
     const { head, start } = this.#reader;
     const ok = head.startsWith('HTTP/1.1 200');
     this.#end(ok, ok ? null : `${head.split('\r\n', 1)[0] ?? ''} ${start.slice(0, 200)}`);
+  }
+
+  #time(): void {
+    if (this.#reader.bodyBytes === 0) return;
+    const now = performance.now();
+    if (this.#firstByteAt === 0) this.#firstByteAt = now;
+    else this.#gaps.push(now - this.#lastByteAt);
+    this.#lastByteAt = now;
   }
 
   #end(ok: boolean, failure: string | null): void {

@@ -1,8 +1,16 @@
+/** Requests that later jobs send, in turn, each from its first line to its last byte, in base64. */
+export interface LoadRequests {
+  readonly kind: 'requests';
+  readonly key: string;
+  readonly requests: readonly string[];
+}
+
 /** One run of the load generator. */
 export interface LoadJob {
+  readonly kind: 'job';
   readonly port: number;
-  /** The request from its first line to its last byte, in base64. */
-  readonly payload: string;
+  /** Of the requests to be sent. */
+  readonly key: string;
   /** Connections of a closed loop; the most that an open loop may open. */
   readonly connections: number;
   /** Requests a second of an open loop; null for a closed loop. */
@@ -10,7 +18,7 @@ export interface LoadJob {
   readonly durationMs: number;
 }
 
-/** Milliseconds below which this share of the requests stayed. */
+/** Milliseconds below which this share stayed. All 0 when nothing was measured. */
 export interface Percentiles {
   readonly p50: number;
   readonly p95: number;
@@ -27,4 +35,6 @@ export interface LoadResult {
   readonly latencyMs: Percentiles;
   /** Until the first byte of the body. */
   readonly firstByteMs: Percentiles;
+  /** Between two arrivals of bytes of one answer. */
+  readonly gapMs: Percentiles;
 }

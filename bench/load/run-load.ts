@@ -8,9 +8,9 @@ const TIMER_SLACK_MS = 2;
 /** How long answers that are due may still take when the time is over. */
 const REST_MS = 5000;
 
-/** Sends requests for `durationMs` and waits for the answers that are due. */
-export async function runLoad(job: LoadJob): Promise<LoadResult> {
-  const run = new Run(job);
+/** Sends `requests` in turn for `durationMs` and waits for the answers that are due. */
+export async function runLoad(job: LoadJob, requests: readonly Buffer[]): Promise<LoadResult> {
+  const run = new Run(job, requests);
   if (job.rate === null) await run.closed();
   else await run.open(job.rate);
   return run.result();
@@ -18,18 +18,20 @@ export async function runLoad(job: LoadJob): Promise<LoadResult> {
 
 class Run {
   readonly #job: LoadJob;
-  readonly #payload: Buffer;
+  readonly #requests: readonly Buffer[];
   readonly #connections: ClientConnection[] = [];
   readonly #latencies: number[] = [];
   readonly #firstBytes: number[] = [];
+  readonly #gaps: number[] = [];
   readonly #began = performance.now();
+  #turn = 0;
   #failed = 0;
   #firstFailure: string | null = null;
   #endedAt = 0;
 
-  constructor(job: LoadJob) {
+  constructor(job: LoadJob, requests: readonly Buffer[]) {
     this.#job = job;
-    this.#payload = Buffer.from(job.payload, 'base64');
+    this.#requests = requests;
   }
 
   /** Each connection sends its next request when it has the answer to the last. */
@@ -41,7 +43,7 @@ class Run {
         while (performance.now() < until) {
           const startedAt = performance.now();
           await new Promise<void>((resolve) => {
-            connection.send(this.#payload, (exchange) => {
+            connection.send(this.#next(), (exchange) => {
               this.#note(startedAt, exchange);
               resolve();
             });
@@ -64,7 +66,7 @@ class Run {
         waiting.push(startedAt);
         return;
       }
-      connection.send(this.#payload, (exchange) => {
+      connection.send(this.#next(), (exchange) => {
         this.#note(startedAt, exchange);
         idle.push(connection);
         const next = waiting.shift();
@@ -95,11 +97,19 @@ class Run {
       seconds: (this.#endedAt - this.#began) / 1000,
       latencyMs: percentiles(this.#latencies),
       firstByteMs: percentiles(this.#firstBytes),
+      gapMs: percentiles(this.#gaps),
     };
   }
 
+  #next(): Buffer {
+    const request = this.#requests[this.#turn % this.#requests.length];
+    this.#turn += 1;
+    if (request === undefined) throw new Error('no request to send');
+    return request;
+  }
+
   #connect(): ClientConnection {
-    const connection = new ClientConnection(this.#job.port);
+    const connection = new ClientConnection(this.#job.port, this.#gaps);
     this.#connections.push(connection);
     return connection;
   }

@@ -1,84 +1,33 @@
-import type { Results, Row, Spread } from './results.ts';
-
-/** What each figure at the top of the JSON means, in the order of the page. */
-const MEANINGS: readonly (readonly [string, string])[] = [
-  ['ext_proc_cpu_plain_vs_echo', 'CPU of TokenLat with everything on, plain chat, against the bare echo'],
-  ['ext_proc_cpu_stream100_vs_echo', 'the same for a stream of 100 chunks'],
-  ['ext_proc_cpu_plain_vs_grpc_js', 'CPU of TokenLat with everything on, plain chat, against itself on grpc-js'],
-  ['ext_proc_cpu_stream100_vs_grpc_js', 'the same for a stream of 100 chunks'],
-  [
-    'ext_proc_cpu_plain_minimal_vs_echo',
-    'CPU of TokenLat without limits, filter and Redis, plain chat, against the bare echo',
-  ],
-  ['ext_proc_cpu_stream100_minimal_vs_echo', 'the same for a stream of 100 chunks'],
-  ['ext_proc_cpu_prompt_8k_vs_echo', 'CPU of TokenLat with everything on, prompt of 8 KB, against the bare echo'],
-  ['ext_proc_cpu_prompt_1m_vs_echo', 'the same for a prompt of 1 MB'],
-  ['envoy_cpu_plain_vs_envoy_alone', 'CPU of Envoy with TokenLat behind it, plain chat, against Envoy alone'],
-  ['envoy_cpu_stream100_vs_envoy_alone', 'the same for a stream of 100 chunks'],
-  ['throughput_plain_vs_echo', 'requests a second at saturation, one worker, against the bare echo'],
-  ['limits_cpu_plain', 'CPU of TokenLat with all 40 limits of a tenant, plain chat, against none'],
-  ['limits_redis_cpu_plain', 'CPU of Redis, likewise'],
-  ['limits_throughput_plain', 'requests a second at saturation, likewise'],
-  ['limits_p50_plain', 'median latency at saturation, likewise'],
-  ['workers_2_throughput', 'requests a second at saturation, two workers against one'],
-  ['added_p50_ms', 'median latency at 100 requests a second, minus that of the model server asked directly (ms)'],
-  ['added_p95_ms', '95th percentile, likewise (ms)'],
-  ['added_p99_ms', '99th percentile, likewise (ms)'],
-  ['echo_added_p50_ms', 'median latency that the bare echo adds (ms)'],
-  ['echo_added_p99_ms', '99th percentile that the bare echo adds (ms)'],
-  [
-    'ttft_added_p50_ms',
-    'median time to the first byte of a stream, minus that of the model server asked directly (ms)',
-  ],
-];
-
-const INTRODUCTION = `# Performance
-
-Made by \`npm run bench\` from \`performance.json\`; changes made here are lost.
-
-What is measured stands side by side on one machine, on the same Envoy and in front of the same model server, which sends
-canned answers:
-
-- **direct**: the load generator asks the model server.
-- **envoy**: Envoy alone, with the listener that TokenLat renders (hardening, timeouts, access log) and no ext_proc.
-- **echo**: the Envoy configuration of TokenLat, and behind it a bare grpc-js server that answers every message with the
-  bytes that TokenLat was recorded to answer, without decoding or deciding anything. It is the floor under any ext_proc
-  server on grpc-js.
-- **tokenlat**: one worker with everything on: JWT, request and token limits and a daily quota in Redis, a CEL route, word
-  filter, cost, ledger, trace, and a log line a request.
-- **tokenlat-grpc-js**: the same with \`server.grpc: grpc-js\` in place of the gRPC server of our own.
-- **tokenlat-2**: the same with two workers, and Envoy with two threads.
-- **tokenlat-no-limits**, **tokenlat-all-limits**: as tokenlat, with no limit, and with each of the ten kinds of limits on the
-  tenant, its business line, the subject and the model. Both ask Redis once to admit and once to settle.
-- **tokenlat-minimal**: JWT and routing alone, stores in memory, no log line a request.
-
-CPU is user and system time from \`/proc/<pid>/stat\` over the window, divided by the requests answered in it. Throughput comes
-from a closed loop (each connection sends again when it has its answer), added latency from an open loop (requests go out at a
-fixed rate, and time counts from when a request was due). Every setup is warmed up first; rounds alternate in direction, so
-that a machine that grows slower or faster hits all alike.
-
-Only the ratios and differences are claims, and only as far as their rounds agree: one whose rounds lie further apart than the
-figure itself says nothing on this machine. The absolute figures depend on the machine, which may be shared.
-`;
+import { FIGURES } from './figures.ts';
+import { INTRODUCTION, REPEAT, SETUPS } from './page-texts.ts';
+import type { Drawn } from './plots.ts';
+import type { Goal, Results, Row, Spread } from './results.ts';
+import { figure } from './terminal-table.ts';
 
 /** The results as docs/performance.md. */
-export function markdown(results: Results): string {
+export function markdown(results: Results, plots: readonly Drawn[]): string {
   const { machine, versions, rounds, mode, date } = results;
+  const peers = Object.entries(results.peers).map(([name, what]) => `- **${name}**: ${what}.`);
   return [
     INTRODUCTION,
-    '## Ratios\n',
-    `Median over ${rounds} rounds, with the lowest and the highest round.\n`,
-    ratioTable(results),
+    '## Figures\n',
+    `Medians over ${rounds} rounds, with the lowest and the highest round. Goals that are not met say so.\n`,
+    figureTable(results),
+    ...plots.map(({ file, title }) => `![${title}](images/${file})\n`),
+    '## What is measured\n',
+    SETUPS,
+    ...(peers.length === 0 ? [] : [peers.join('\n'), '']),
     '## Measurements\n',
-    'Medians over the rounds. Messages: from Envoy to ext_proc / back, a request, both levels together.\n',
+    'Medians over the rounds. Per core: requests that one second of CPU serves, whoever of the setup uses it. Gap: time between two',
+    'arrivals of one stream. Messages: from Envoy to ext_proc / back, a request, both levels together; chunks that arrive together go',
+    'in one message.\n',
     ...results.workloads.map(({ title, rows }) => `### ${title}\n\n${rowTable(rows)}`),
+    ...(results.soak.length === 0 ? [] : [soakTable(results)]),
     '## Where\n',
-    `${date}, mode ${mode}. Machine: ${list(machine)}. Versions: ${list(versions)}. Load generator, model server, Envoy, TokenLat`,
-    'and Redis share these cores: with two cores a second worker cannot double the throughput.\n',
-    '## How to repeat\n',
-    '```sh\nnpm run bench              # everything, about 15 minutes\nnpm run bench -- --quick   # less than 3 minutes; --no-write leaves the files in docs/ as they are',
-    'npm run bench -- --no-write --only plain,stream100 --setups echo,tokenlat',
-    'npm run bench -- --quick --only plain --setups tokenlat --profile profile   # a V8 CPU profile\n```\n',
+    `${date}, mode ${mode}. Machine: ${list(machine)}. Versions: ${list(versions)}.`,
+    'Load generator, model server, Envoy, gateway and Redis share these cores: with two cores a second worker cannot double the',
+    'throughput.\n',
+    REPEAT,
   ].join('\n');
 }
 
@@ -88,42 +37,84 @@ function list(of: Readonly<Record<string, string | number>>): string {
     .join(', ');
 }
 
-function ratioTable({ spread }: Results): string {
-  const known = MEANINGS.flatMap(([name, meaning]) => {
+function figureTable({ spread, goals }: Results): string {
+  const known = FIGURES.flatMap(({ name, meaning }) => {
     const found = spread[name];
     return found === undefined
       ? []
-      : [`| \`${name}\` | ${meaning} | **${found.median.toFixed(2)}** | ${range(found)} |`];
+      : [`| \`${name}\` | ${meaning} | **${figure(found.median)}** | ${range(found)} | ${goalOf(goals[name])} |`];
   });
-  return ['| Figure | Meaning | Median | Rounds |', '|---|---|--:|--:|', ...known, ''].join('\n');
+  return ['| Figure | Meaning | Median | Rounds | Goal |', '|---|---|--:|--:|---|', ...known, ''].join('\n');
+}
+
+function goalOf(goal: Goal | undefined): string {
+  if (goal === undefined) return '';
+  const limit = goal.at_most === undefined ? `≥ ${goal.at_least}` : `≤ ${goal.at_most}`;
+  return goal.met ? `${limit}: met` : `${limit}: **not met**`;
 }
 
 function rowTable(rows: readonly Row[]): string {
-  const lines = rows.map((row) => {
-    const cpu = (role: string): string => row.cpu_us[role]?.median.toFixed(0) ?? '';
-    const { messages, latency_ms: latency, first_byte_ms: firstByte } = row;
-    return `| ${[
-      row.setup,
-      row.throughput.median.toFixed(0),
-      cpu('ext_proc'),
-      cpu('envoy'),
-      cpu('redis'),
-      latency.p50.median.toFixed(2),
-      latency.p95.median.toFixed(2),
-      latency.p99.median.toFixed(2),
-      firstByte.p50.median.toFixed(2),
-      messages === null ? '' : `${messages.sent.toFixed(1)} / ${messages.received.toFixed(1)}`,
-      row.rss_mb['ext_proc']?.toFixed(0) ?? '',
-    ].join(' | ')} |`;
-  });
+  const isStreamed = rows.some(({ gap_ms: gap, messages }) => gap.p50.median > 0 && (messages?.sent ?? 0) > 20);
+  const head = ['Setup', 'Requests/s', 'ext_proc µs', 'Gateway µs', 'Envoy µs', 'Redis µs', 'Per core'];
+  const times = [
+    'p50 ms',
+    'p95 ms',
+    'p99 ms',
+    'First byte p50 ms',
+    'p99 ms',
+    ...(isStreamed ? ['Gap p50 ms', 'p99 ms'] : []),
+  ];
+  const columns = [...head, ...times, 'Messages', 'RSS MB', 'Failed'];
   return [
-    '| Setup | Requests/s | ext_proc µs | Envoy µs | Redis µs | p50 ms | p95 ms | p99 ms | First byte p50 ms | Messages | RSS MB |',
-    '|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|',
-    ...lines,
+    `| ${columns.join(' | ')} |`,
+    `|---|${columns
+      .slice(1)
+      .map(() => '--:|')
+      .join('')}`,
+    ...rows.map((row) => `| ${cellsOf(row, isStreamed).join(' | ')} |`),
+    '',
+  ].join('\n');
+}
+
+function cellsOf(row: Row, isStreamed: boolean): readonly string[] {
+  const cpu = (role: string): string => row.cpu_us[role]?.median.toFixed(0) ?? '';
+  const { messages, latency_ms: latency, first_byte_ms: firstByte, gap_ms: gap } = row;
+  const share = row.failed / Math.max(1, row.failed + row.requests);
+  return [
+    row.setup,
+    row.throughput.median.toFixed(0),
+    cpu('ext_proc'),
+    cpu('gateway'),
+    cpu('envoy'),
+    cpu('redis'),
+    row.per_core?.median.toFixed(0) ?? '',
+    latency.p50.median.toFixed(2),
+    latency.p95.median.toFixed(2),
+    latency.p99.median.toFixed(2),
+    firstByte.p50.median.toFixed(2),
+    firstByte.p99.median.toFixed(2),
+    ...(isStreamed ? [gap.p50.median.toFixed(2), gap.p99.median.toFixed(2)] : []),
+    messages === null ? '' : `${messages.sent.toFixed(1)} / ${messages.received.toFixed(1)}`,
+    (row.rss_mb['ext_proc'] ?? row.rss_mb['gateway'])?.toFixed(0) ?? '',
+    share === 0 ? '' : `${(share * 100).toFixed(1)} %`,
+  ];
+}
+
+function soakTable({ soak }: Results): string {
+  const rows = soak.map(
+    ({ setup, rss_mb: { first, last }, failed }) => `| ${setup} | ${first} | ${last} | ${last - first} | ${failed} |`,
+  );
+  const { minutes = 0, rate = 0 } = soak[0] ?? {};
+  return [
+    `### Memory under ${rate} requests a second for ${minutes} minutes\n`,
+    'All at once. The gateway alone, without Envoy.\n',
+    '| Setup | After half a minute, MB | At the end, MB | Growth, MB | Failed |',
+    '|---|--:|--:|--:|--:|',
+    ...rows,
     '',
   ].join('\n');
 }
 
 function range({ min, max }: Spread): string {
-  return `${min.toFixed(2)} to ${max.toFixed(2)}`;
+  return `${figure(min)} to ${figure(max)}`;
 }

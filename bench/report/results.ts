@@ -5,6 +5,12 @@ export interface Spread {
   readonly max: number;
 }
 
+export interface Percentiles {
+  readonly p50: Spread;
+  readonly p95: Spread;
+  readonly p99: Spread;
+}
+
 /** What one setup did under one workload. */
 export interface Row {
   readonly setup: string;
@@ -12,22 +18,46 @@ export interface Row {
   readonly failed: number;
   readonly first_failure: string | null;
   readonly throughput: Spread;
-  readonly latency_ms: { readonly p50: Spread; readonly p95: Spread; readonly p99: Spread };
-  readonly first_byte_ms: { readonly p50: Spread; readonly p95: Spread; readonly p99: Spread };
+  /** Requests that one second of CPU serves, of all processes of the setup together; null where none is counted. */
+  readonly per_core: Spread | null;
+  readonly latency_ms: Percentiles;
+  readonly first_byte_ms: Percentiles;
+  readonly gap_ms: Percentiles;
   readonly cpu_us: Readonly<Record<string, Spread>>;
   readonly rss_mb: Readonly<Record<string, number>>;
   readonly messages: { readonly sent: number; readonly received: number } | null;
 }
 
+/** A promise about a figure. */
+export interface Goal {
+  readonly at_most?: number;
+  readonly at_least?: number;
+  readonly median: number;
+  readonly met: boolean;
+}
+
+/** Memory of the processes of a setup under a steady load. */
+export interface SoakRow {
+  readonly setup: string;
+  readonly minutes: number;
+  readonly rate: number;
+  readonly failed: number;
+  readonly rss_mb: { readonly first: number; readonly last: number };
+}
+
 /** docs/performance.json. */
 export interface Results {
-  /** Figures that may be claimed, each the median over the rounds of what was measured side by side. */
-  readonly ratios: Readonly<Record<string, number>>;
+  /** Figures that may be claimed, by what they compare with: medians over the rounds of what was measured side by side. */
+  readonly ratios: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly goals: Readonly<Record<string, Goal>>;
   readonly spread: Readonly<Record<string, Spread>>;
   readonly mode: 'quick' | 'full';
   readonly rounds: number;
   readonly date: string;
   readonly machine: Readonly<Record<string, string | number>>;
   readonly versions: Readonly<Record<string, string>>;
+  /** What is turned on in each peer that was measured. */
+  readonly peers: Readonly<Record<string, string>>;
   readonly workloads: readonly { readonly name: string; readonly title: string; readonly rows: readonly Row[] }[];
+  readonly soak: readonly SoakRow[];
 }

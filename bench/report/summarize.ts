@@ -1,89 +1,49 @@
 import type { Sample } from '../measure.ts';
-import type { Role, SetupName } from '../setups/setup.ts';
-import type { Results, Row, Spread } from './results.ts';
+import type { Samples } from '../run-plan.ts';
+import type { Role } from '../setups/setup.ts';
+import { cpu, FIGURES, p50, p95, p99, perCore, type Measure, type Round, throughput } from './figures.ts';
+import type { Goal, Percentiles, Results, Row, Spread } from './results.ts';
 
-/** Samples by workload, then setup, one a round. */
-export type Samples = ReadonlyMap<string, ReadonlyMap<SetupName, readonly Sample[]>>;
+export type Summary = Omit<Results, Exclude<keyof Results, 'ratios' | 'goals' | 'spread'>>;
 
-type Figure = (sample: Sample) => number | undefined;
-
-const cpu =
-  (role: Role): Figure =>
-  (sample) =>
-    sample.cpuUs[role];
-const p50: Figure = (sample) => sample.latencyMs.p50;
-const p95: Figure = (sample) => sample.latencyMs.p95;
-const p99: Figure = (sample) => sample.latencyMs.p99;
-const firstByte: Figure = (sample) => sample.firstByteMs.p50;
-const throughput: Figure = (sample) => sample.throughput;
-const divide = (ours: number, other: number): number => ours / other;
-const subtract = (ours: number, other: number): number => ours - other;
-
-interface Comparison {
-  readonly workload: string;
-  readonly ours: SetupName;
-  readonly other: SetupName;
-  readonly pick: Figure;
-  readonly how: (ours: number, other: number) => number;
-}
-
-const compare = (
-  workload: string,
-  ours: SetupName,
-  other: SetupName,
-  pick: Figure,
-  how: Comparison['how'] = divide,
-): Comparison => ({ workload, ours, other, pick, how });
-
-const COMPARISONS: Readonly<Record<string, Comparison>> = {
-  ext_proc_cpu_plain_vs_echo: compare('plain', 'tokenlat', 'echo', cpu('ext_proc')),
-  ext_proc_cpu_stream100_vs_echo: compare('stream100', 'tokenlat', 'echo', cpu('ext_proc')),
-  ext_proc_cpu_plain_vs_grpc_js: compare('plain', 'tokenlat', 'tokenlat-grpc-js', cpu('ext_proc')),
-  ext_proc_cpu_stream100_vs_grpc_js: compare('stream100', 'tokenlat', 'tokenlat-grpc-js', cpu('ext_proc')),
-  ext_proc_cpu_plain_minimal_vs_echo: compare('plain', 'tokenlat-minimal', 'echo', cpu('ext_proc')),
-  ext_proc_cpu_stream100_minimal_vs_echo: compare('stream100', 'tokenlat-minimal', 'echo', cpu('ext_proc')),
-  ext_proc_cpu_prompt_8k_vs_echo: compare('prompt-8k', 'tokenlat', 'echo', cpu('ext_proc')),
-  ext_proc_cpu_prompt_1m_vs_echo: compare('prompt-1m', 'tokenlat', 'echo', cpu('ext_proc')),
-  envoy_cpu_plain_vs_envoy_alone: compare('plain', 'tokenlat', 'envoy', cpu('envoy')),
-  envoy_cpu_stream100_vs_envoy_alone: compare('stream100', 'tokenlat', 'envoy', cpu('envoy')),
-  throughput_plain_vs_echo: compare('plain', 'tokenlat', 'echo', throughput),
-  limits_cpu_plain: compare('plain', 'tokenlat-all-limits', 'tokenlat-no-limits', cpu('ext_proc')),
-  limits_redis_cpu_plain: compare('plain', 'tokenlat-all-limits', 'tokenlat-no-limits', cpu('redis')),
-  limits_throughput_plain: compare('plain', 'tokenlat-all-limits', 'tokenlat-no-limits', throughput),
-  limits_p50_plain: compare('plain', 'tokenlat-all-limits', 'tokenlat-no-limits', p50),
-  workers_2_throughput: compare('plain', 'tokenlat-2', 'tokenlat', throughput),
-  added_p50_ms: compare('latency', 'tokenlat', 'direct', p50, subtract),
-  added_p95_ms: compare('latency', 'tokenlat', 'direct', p95, subtract),
-  added_p99_ms: compare('latency', 'tokenlat', 'direct', p99, subtract),
-  echo_added_p50_ms: compare('latency', 'echo', 'direct', p50, subtract),
-  echo_added_p99_ms: compare('latency', 'echo', 'direct', p99, subtract),
-  ttft_added_p50_ms: compare('stream100', 'tokenlat', 'direct', firstByte, subtract),
-};
-
-/** Compares round by round, what ran side by side, and takes medians. */
-export function summarize(samples: Samples): Pick<Results, 'ratios' | 'spread'> {
+/** Compares round by round, what ran side by side, and takes medians. Figures that were not measured are left out. */
+export function summarize(samples: Samples, jsonParseNs: number): Summary {
   const spread: Record<string, Spread> = {};
-  for (const [name, comparison] of Object.entries(COMPARISONS)) {
-    const values = compared(samples, comparison);
-    if (values.length > 0) spread[name] = spreadOf(values);
+  const goals: Record<string, Goal> = {};
+  const ratios: Record<string, Record<string, number>> = {};
+  for (const { name, goal, value } of FIGURES) {
+    const values = roundsOf(samples, jsonParseNs).map(value).filter(Number.isFinite);
+    if (values.length === 0) continue;
+    const found = spreadOf(values);
+    const { median } = found;
+    spread[name] = found;
+    const [group = '', figure = ''] = name.split('.');
+    ratios[group] = { ...ratios[group], [figure]: median };
+    if (goal === undefined) continue;
+    goals[name] = { ...goal, median, met: 'at_most' in goal ? median <= goal.at_most : median >= goal.at_least };
   }
-  return { ratios: Object.fromEntries(Object.entries(spread).map(([name, { median }]) => [name, median])), spread };
+  return { ratios, goals, spread };
 }
 
-function compared(samples: Samples, { workload, ours, other, pick, how }: Comparison): readonly number[] {
-  const own = samples.get(workload)?.get(ours) ?? [];
-  const others = samples.get(workload)?.get(other) ?? [];
-  return own
-    .map((sample, round) => {
-      const beside = others[round];
-      return how(pick(sample) ?? Number.NaN, beside === undefined ? Number.NaN : (pick(beside) ?? Number.NaN));
-    })
-    .filter((value) => Number.isFinite(value));
+function roundsOf(samples: Samples, jsonParseNs: number): readonly Round[] {
+  const lengths = [...samples.values()].flatMap((setups) => [...setups.values()].map(({ length }) => length));
+  return Array.from({ length: Math.max(0, ...lengths) }, (_, at) => ({
+    jsonParseNs,
+    of(workload, setup, pick) {
+      const sample = samples.get(workload)?.get(setup)?.[at];
+      return (sample === undefined ? undefined : pick(sample)) ?? Number.NaN;
+    },
+  }));
 }
 
 /** One setup under one workload, over the rounds. */
 export function rowOf(setup: string, rounds: readonly Sample[]): Row {
-  const over = (pick: Figure): Spread => spreadOf(rounds.map((sample) => pick(sample) ?? 0));
+  const over = (pick: Measure): Spread => spreadOf(rounds.map((sample) => pick(sample) ?? 0));
+  const times = (of: (sample: Sample) => Sample['latencyMs']): Percentiles => ({
+    p50: over((sample) => of(sample).p50),
+    p95: over((sample) => of(sample).p95),
+    p99: over((sample) => of(sample).p99),
+  });
   const last = rounds.at(-1);
   const withMessages = rounds.flatMap(({ messages }) => (messages === null ? [] : [messages]));
   const roles = Object.keys(last?.cpuUs ?? {}) as Role[];
@@ -93,12 +53,10 @@ export function rowOf(setup: string, rounds: readonly Sample[]): Row {
     failed: sum(rounds.map((sample) => sample.failed)),
     first_failure: rounds.find((sample) => sample.firstFailure !== null)?.firstFailure ?? null,
     throughput: over(throughput),
+    per_core: roles.length === 0 ? null : over(perCore),
     latency_ms: { p50: over(p50), p95: over(p95), p99: over(p99) },
-    first_byte_ms: {
-      p50: over(firstByte),
-      p95: over((sample) => sample.firstByteMs.p95),
-      p99: over((sample) => sample.firstByteMs.p99),
-    },
+    first_byte_ms: times((sample) => sample.firstByteMs),
+    gap_ms: times((sample) => sample.gapMs),
     cpu_us: Object.fromEntries(roles.map((role) => [role, over(cpu(role))])),
     rss_mb: Object.fromEntries(roles.map((role) => [role, rounded(last?.rssMb[role] ?? 0)])),
     messages:
@@ -124,5 +82,5 @@ function spreadOf(values: readonly number[]): Spread {
 }
 
 function rounded(value: number): number {
-  return Math.round(value * 1000) / 1000;
+  return Math.round(value * 10_000) / 10_000;
 }

@@ -4,11 +4,14 @@ const COLUMNS = [
   'setup',
   'req/s',
   'ext_proc µs',
+  'gateway µs',
   'Envoy µs',
   'Redis µs',
+  'per core',
   'p50 ms',
   'p99 ms',
   'first byte ms',
+  'gap p99 ms',
   'msgs',
   'RSS MB',
 ];
@@ -16,21 +19,33 @@ const COLUMNS = [
 /** The results for a terminal. */
 export function terminalTable(results: Results): string {
   const lines: string[] = [];
-  for (const { title, rows } of results.workloads) {
-    const cells = [COLUMNS, ...rows.map(cellsOf)];
-    const widths = COLUMNS.map((_, at) => Math.max(...cells.map((row) => (row[at] ?? '').length)));
-    lines.push('', title);
-    for (const row of cells) {
-      lines.push(
-        row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join('  '),
-      );
-    }
+  for (const { name, title, rows } of results.workloads) {
+    lines.push('', `${name}: ${title}`, ...table([COLUMNS, ...rows.map(cellsOf)]));
   }
-  lines.push('', 'ratios (median, lowest to highest round)');
+  if (results.soak.length > 0) {
+    const rows = results.soak.map(({ setup, rss_mb: { first, last } }) => [setup, String(first), String(last)]);
+    lines.push('', 'soak', ...table([['setup', 'RSS MB at first', 'at the end'], ...rows]));
+  }
+  lines.push('', 'ratios (median, lowest to highest round, goal)');
   for (const [name, { median, min, max }] of Object.entries(results.spread)) {
-    lines.push(`${name.padEnd(40)} ${median.toFixed(2).padStart(8)}   ${min.toFixed(2)} to ${max.toFixed(2)}`);
+    const goal = results.goals[name];
+    const limit = goal === undefined ? '' : goal.at_most === undefined ? `≥ ${goal.at_least}` : `≤ ${goal.at_most}`;
+    const said = goal === undefined ? '' : `   ${limit} ${goal.met ? 'met' : 'NOT met'}`;
+    lines.push(`${name.padEnd(48)} ${figure(median).padStart(8)}   ${figure(min)} to ${figure(max)}${said}`);
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** Two digits, or as many as a small share needs. */
+export function figure(value: number): string {
+  return Math.abs(value) < 0.1 ? value.toFixed(4) : value.toFixed(2);
+}
+
+function table(cells: readonly (readonly string[])[]): readonly string[] {
+  const widths = cells[0]?.map((_, at) => Math.max(...cells.map((row) => (row[at] ?? '').length))) ?? [];
+  return cells.map((row) =>
+    row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join('  '),
+  );
 }
 
 /** One row as text, in the order of the columns. */
@@ -41,11 +56,14 @@ function cellsOf(row: Row): readonly string[] {
     row.failed === 0 ? row.setup : `${row.setup} (${row.failed} failed: ${row.first_failure ?? ''})`,
     row.throughput.median.toFixed(0),
     cpu('ext_proc'),
+    cpu('gateway'),
     cpu('envoy'),
     cpu('redis'),
+    row.per_core?.median.toFixed(0) ?? '-',
     row.latency_ms.p50.median.toFixed(2),
     row.latency_ms.p99.median.toFixed(2),
     row.first_byte_ms.p50.median.toFixed(2),
+    row.gap_ms.p99.median.toFixed(2),
     messages === null ? '-' : `${messages.sent.toFixed(1)}/${messages.received.toFixed(1)}`,
     Object.values(row.rss_mb)
       .map((value) => value.toFixed(0))

@@ -12,6 +12,10 @@ export type SetupName =
   | 'tokenlat-no-limits'
   | 'tokenlat-all-limits'
   | 'tokenlat-minimal'
+  | 'tokenlat-spare'
+  | 'tokenlat-10-tenants'
+  | 'tokenlat-10k-tenants'
+  | 'tokenlat-1k-routes'
   | PeerName;
 
 /** One of them, running. */
@@ -20,6 +24,10 @@ export interface Setup {
   readonly port: number;
   /** Envoy's admin port; null where there is no Envoy. */
   readonly admin: number | null;
+  /** What a request to it has instead of, or on top of, the headers of its payload. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Requests come from so many tenants in turn; absent for one. */
+  readonly tenants?: number;
   /** Process ids by role; children of theirs count with them. */
   readonly processes: Readonly<Partial<Record<Role, number>>>;
   /** Tells it which payload comes next. */

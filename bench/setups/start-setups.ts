@@ -20,8 +20,11 @@ const ROOT = join(import.meta.dirname, '../..');
 export interface StartOptions {
   /** Where everything that runs keeps its files. */
   readonly dir: string;
+  /** A part of the run: its setups have a folder of their own. */
+  readonly stage: string;
   /** What is to be measured; nothing else is started. */
   readonly names: ReadonlySet<SetupName>;
+  /** What the echo has to know; the first one is also the probe of what was started. */
   readonly payloads: readonly Payload[];
   /** Extra arguments of Node for the gateway with everything on. */
   readonly nodeArgs: readonly string[];
@@ -50,12 +53,18 @@ const GATEWAYS: readonly (readonly [SetupName, GatewayShape])[] = [
   ['tokenlat-2', { ...EVERYTHING, workers: 2 }],
   ['tokenlat-no-limits', { ...EVERYTHING, limits: 'none' }],
   ['tokenlat-all-limits', { ...EVERYTHING, limits: 'all' }],
+  ['tokenlat-spare', { ...EVERYTHING, spare: true }],
+  ['tokenlat-10-tenants', { ...EVERYTHING, tenants: 10 }],
+  ['tokenlat-10k-tenants', { ...EVERYTHING, tenants: 10_000 }],
+  ['tokenlat-1k-routes', { ...EVERYTHING, routes: 1000 }],
   ['tokenlat-minimal', { workers: 1, everything: false }],
 ];
 
 /** Starts the model server, Redis and every setup that is asked for. */
-export async function startSetups({ dir, names, payloads, nodeArgs }: StartOptions): Promise<Setups> {
+export async function startSetups({ dir: root, stage, names, payloads, nodeArgs }: StartOptions): Promise<Setups> {
   const stops: Stop[] = [];
+  const dir = join(root, stage);
+  mkdirSync(dir);
   const model = await startScript(join(ROOT, 'bench/model-main.ts'), [], join(dir, 'model.log'));
   stops.push(() => model.stop());
   const modelPort = (model.hello as { port: number }).port;
@@ -71,7 +80,9 @@ export async function startSetups({ dir, names, payloads, nodeArgs }: StartOptio
   for (const [name, shape] of GATEWAYS) {
     const args = name === 'tokenlat' || name === 'tokenlat-minimal' ? nodeArgs : [];
     const pid = shape.everything ? redis.pid : null;
-    if (names.has(name)) all.push(await startGateway(await place(base, name, shape), args, pid));
+    if (!names.has(name)) continue;
+    const setup = await startGateway(await place(base, name, shape), args, pid);
+    all.push(shape.tenants === undefined ? setup : { ...setup, tenants: shape.tenants });
   }
   all.push(...(await startPeers(base, names, payloads)));
   return {

@@ -1,0 +1,81 @@
+import { parseArgs } from 'node:util';
+import type { SetupName } from './setups/setup.ts';
+import type { Plan } from './workload.ts';
+
+/** What the command line of the bench says. */
+export interface Options {
+  readonly quick: boolean;
+  readonly peers: boolean;
+  readonly install: boolean;
+  /** Null for the number of the plan. */
+  readonly rounds: number | null;
+  readonly only: readonly string[] | null;
+  readonly setups: readonly string[] | null;
+  /** Folder for CPU profiles. */
+  readonly profile: string | null;
+  /** Minutes of steady load on each setup, 0 for none. */
+  readonly soakMinutes: number;
+  /** File for the results as JSON. */
+  readonly json: string | null;
+  /** Does the run stand for docs/? */
+  readonly writes: boolean;
+}
+
+/** Reads the command line. Throws an `Error` that says what is wrong with it. */
+export function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: 'boolean', default: false },
+      peers: { type: 'boolean', default: false },
+      install: { type: 'boolean', default: false },
+      'no-write': { type: 'boolean', default: false },
+      rounds: { type: 'string' },
+      only: { type: 'string' },
+      setups: { type: 'string' },
+      profile: { type: 'string' },
+      soak: { type: 'string' },
+      json: { type: 'string' },
+    },
+  });
+  const isPart = values.only !== undefined || values.setups !== undefined || values.profile !== undefined;
+  return {
+    quick: values.quick,
+    peers: values.peers || values.install,
+    install: values.install,
+    rounds: values.rounds === undefined ? null : positive('--rounds', values.rounds),
+    only: values.only?.split(',') ?? null,
+    setups: values.setups?.split(',') ?? null,
+    profile: values.profile ?? null,
+    soakMinutes: values.soak === undefined ? 0 : positive('--soak', values.soak.replace(/m$/, '')),
+    json: values.json ?? null,
+    writes: !values['no-write'] && !isPart,
+  };
+}
+
+/** Leaves of a plan what was asked for. Throws an `Error` for a name that the plan does not have. */
+export function chosen(plan: Plan, { rounds, only, setups }: Options): Plan {
+  const known = new Set<string>(plan.workloads.flatMap((workload) => workload.setups));
+  refuseUnknown('--only', only, new Set(plan.workloads.map(({ name }) => name)));
+  refuseUnknown('--setups', setups, known);
+  const isWanted = (name: SetupName): boolean => setups === null || setups.includes(name);
+  return {
+    ...plan,
+    rounds: rounds ?? plan.rounds,
+    workloads: plan.workloads
+      .filter(({ name }) => only === null || only.includes(name))
+      .map((workload) => ({ ...workload, setups: workload.setups.filter(isWanted) }))
+      .filter((workload) => workload.setups.length > 0),
+  };
+}
+
+function refuseUnknown(option: string, names: readonly string[] | null, known: ReadonlySet<string>): void {
+  const unknown = names?.find((name) => !known.has(name));
+  if (unknown !== undefined) throw new Error(`${option}: no ${unknown} here; there are ${[...known].join(', ')}`);
+}
+
+function positive(option: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`${option}: ${text} is no number of at least 1`);
+  return value;
+}

@@ -1,0 +1,45 @@
+/** What stands on the page whatever was measured. */
+export const INTRODUCTION = `# Performance
+
+Made by \`npm run bench -- --peers\` from \`performance.json\`; changes made here are lost.
+
+TokenLat, what it cannot do without and its peers side by side on one machine, in front of the same model server, which sends
+canned answers.
+
+CPU is the time that the threads of a process were on a CPU over the window (\`/proc/<pid>/task/*/schedstat\`), less what the same
+process uses when nothing is asked, divided by the requests answered. Throughput comes from a closed loop (each connection sends
+again when it has its answer), latency at a rate from an open loop (requests go out at a fixed rate, and time counts from when a
+request was due). Every setup is warmed up first; rounds go over all setups in turn and alternate in direction, so that a machine
+that grows slower or faster hits all alike.
+
+Only the ratios and differences are claims, and only as far as their rounds agree: one whose rounds lie further apart than the
+figure itself says nothing on this machine. The absolute figures depend on the machine, which may be shared.
+`;
+
+export const SETUPS = `- **direct**: the load generator asks the model server.
+- **envoy**: Envoy alone, with the listener that TokenLat renders (hardening, timeouts, access log) and no ext_proc.
+- **echo**: the Envoy configuration of TokenLat, and behind it a bare grpc-js server that answers every message with the
+  bytes that TokenLat was recorded to answer, without decoding or deciding anything. It is the floor under any ext_proc
+  server on grpc-js.
+- **tokenlat**: one worker with everything on: JWT, request and token limits and a daily quota in Redis, a CEL route, CEL score,
+  word filter, cost, ledger, audit, trace, and a log line a request.
+- **tokenlat-2**: the same with two workers, and Envoy with two threads.
+- **tokenlat-spare**: the same with a second backend to choose from by score, and to go to when the first one fails.
+- **tokenlat-10-tenants**, **tokenlat-10k-tenants**, **tokenlat-1k-routes**: the same with so many tenants, whose requests come in
+  turn, or so many routes for other models before the one that is taken.
+- **tokenlat-no-limits**, **tokenlat-all-limits**: the same with no limit, and with each of the ten kinds of limits on the
+  tenant, its business line, the subject and the model. Both ask Redis once to admit and once to settle.
+- **tokenlat-minimal**: JWT and routing alone, stores in memory, no log line a request.
+`;
+
+export const REPEAT = `## How to repeat
+
+\`\`\`sh
+npm run bench -- --peers --install   # everything; the peers are fetched once into .cache/peers
+npm run bench                        # without peers
+npm run bench -- --quick             # in less than two minutes; --no-write leaves the files in docs/ as they are
+npm run bench -- --peers --soak 10m  # and memory under a steady load
+npm run bench -- --no-write --only plain,stream100 --setups echo,tokenlat
+npm run bench -- --quick --only plain --setups tokenlat --profile profile   # a V8 CPU profile
+\`\`\`
+`;

@@ -21,6 +21,14 @@ export interface Sample {
   readonly messages: { readonly sent: number; readonly received: number } | null;
 }
 
+/** Share of requests that may fail for want of a quiet machine. With more than that a window tells of no figure. */
+const TOLERATED = 0.05;
+
+/** Were nearly all requests of these windows answered well? */
+export function isSound(windows: { readonly requests: number; readonly failed: number }): boolean {
+  return windows.failed <= windows.requests * TOLERATED;
+}
+
 /** CPU milliseconds a second that a setup uses when nothing is asked, by whose they are. */
 export type Idle = Readonly<Partial<Record<Role, number>>>;
 

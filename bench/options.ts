@@ -17,8 +17,8 @@ export interface Options {
   readonly soakMinutes: number;
   /** File for the results as JSON. */
   readonly json: string | null;
-  /** Does the run stand for docs/? */
-  readonly writes: boolean;
+  /** Is docs/ written, and does what is not measured now stay there? */
+  readonly writes: 'no' | 'anew' | 'merged';
 }
 
 /** Reads the command line. Throws an `Error` that says what is wrong with it. */
@@ -36,6 +36,7 @@ export function readOptions(args: readonly string[]): Options {
       profile: { type: 'string' },
       soak: { type: 'string' },
       json: { type: 'string' },
+      merge: { type: 'boolean', default: false },
     },
   });
   const isPart = values.only !== undefined || values.setups !== undefined || values.profile !== undefined;
@@ -49,7 +50,7 @@ export function readOptions(args: readonly string[]): Options {
     profile: values.profile ?? null,
     soakMinutes: values.soak === undefined ? 0 : positive('--soak', values.soak.replace(/m$/, '')),
     json: values.json ?? null,
-    writes: !values['no-write'] && !isPart,
+    writes: values['no-write'] || (isPart && !values.merge) ? 'no' : values.merge ? 'merged' : 'anew',
   };
 }
 

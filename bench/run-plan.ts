@@ -2,7 +2,7 @@ import { LoadGenerator } from './load/load-generator.ts';
 import { type Idle, idleOf, measure, type Sample } from './measure.ts';
 import type { Setup, SetupName } from './setups/setup.ts';
 import { startSetups } from './setups/start-setups.ts';
-import type { Plan, Workload } from './workload.ts';
+import { needsFirstWarmUp, type Plan, roundsOf, type Workload } from './workload.ts';
 
 /** Samples by workload, then setup, one a round. */
 export type Samples = ReadonlyMap<string, ReadonlyMap<SetupName, readonly Sample[]>>;
@@ -52,7 +52,7 @@ async function warmUp(
   for (const setup of setups) {
     const first = workloads.find((workload) => workload.setups.includes(setup.name));
     if (first === undefined) continue;
-    const learns = setup.name !== 'direct' && setup.name !== 'envoy';
+    const learns = needsFirstWarmUp(setup.name);
     await measure(
       load,
       setup,
@@ -71,7 +71,7 @@ async function rounds(
   const of = new Map<SetupName, Sample[]>();
   const measured = setups.filter(({ name }) => workload.setups.includes(name));
   for (const setup of measured) await measure(load, setup, workload, { durationMs: plan.warmUpMs });
-  for (let round = 0; round < plan.rounds; round += 1) {
+  for (let round = 0; round < roundsOf(plan, workload); round += 1) {
     const order = round % 2 === 0 ? measured : measured.toReversed();
     for (const setup of order) {
       await measure(load, setup, workload, { durationMs: WARM_UP_AGAIN_MS });

@@ -1,8 +1,8 @@
 import { FIGURES } from './figures.ts';
-import { INTRODUCTION, REPEAT, SETUPS } from './page-texts.ts';
+import { INTRODUCTION, LEFT_OUT, REPEAT, SETUPS } from './page-texts.ts';
 import type { Drawn } from './plots.ts';
-import type { Goal, Results, Row, Spread } from './results.ts';
-import { figure } from './terminal-table.ts';
+import type { Results, Row, Spread } from './results.ts';
+import { figure, verdict } from './terminal-table.ts';
 
 /** The results as docs/performance.md. */
 export function markdown(results: Results, plots: readonly Drawn[]): string {
@@ -11,12 +11,14 @@ export function markdown(results: Results, plots: readonly Drawn[]): string {
   return [
     INTRODUCTION,
     '## Figures\n',
-    `Medians over ${rounds} rounds, with the lowest and the highest round. Goals that are not met say so.\n`,
+    `Medians over ${rounds} rounds, with the lowest and the highest round. Goals that are not met say so; unclear: the rounds lie on both
+sides of the goal, and further apart than the figure itself.\n`,
     figureTable(results),
     ...plots.map(({ file, title }) => `![${title}](images/${file})\n`),
     '## What is measured\n',
     SETUPS,
     ...(peers.length === 0 ? [] : [peers.join('\n'), '']),
+    LEFT_OUT,
     '## Measurements\n',
     'Medians over the rounds. Per core: requests that one second of CPU serves, whoever of the setup uses it. Gap: time between two',
     'arrivals of one stream. Messages: from Envoy to ext_proc / back, a request, both levels together; chunks that arrive together go',
@@ -42,15 +44,9 @@ function figureTable({ spread, goals }: Results): string {
     const found = spread[name];
     return found === undefined
       ? []
-      : [`| \`${name}\` | ${meaning} | **${figure(found.median)}** | ${range(found)} | ${goalOf(goals[name])} |`];
+      : [`| \`${name}\` | ${meaning} | **${figure(found.median)}** | ${range(found)} | ${verdict(goals[name])} |`];
   });
   return ['| Figure | Meaning | Median | Rounds | Goal |', '|---|---|--:|--:|---|', ...known, ''].join('\n');
-}
-
-function goalOf(goal: Goal | undefined): string {
-  if (goal === undefined) return '';
-  const limit = goal.at_most === undefined ? `≥ ${goal.at_least}` : `≤ ${goal.at_most}`;
-  return goal.met ? `${limit}: met` : `${limit}: **not met**`;
 }
 
 function rowTable(rows: readonly Row[]): string {

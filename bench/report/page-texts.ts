@@ -32,6 +32,14 @@ export const SETUPS = `- **direct**: the load generator asks the model server.
 - **tokenlat-minimal**: JWT and routing alone, stores in memory, no log line a request.
 `;
 
+export const LEFT_OUT = `Not measured: LangGate 0.4.1, whose processor has no server that serves; Bifrost, Helicone, Higress and Kong, which no package
+registry carries as a program that runs beside this Envoy; agentgateway and TensorZero, which do not install from one either.
+
+What the peers do not do here, TokenLat's \`tokenlat\` does: compare their rows with \`tokenlat-minimal\` for the same work, and with
+\`tokenlat\` for the price of all of it. The goals are about \`tokenlat\`. The ext_proc server of Envoy AI Gateway runs inside \`aigw\`, whose
+control plane is idle by then; its Go runtime may use every core, as it does by default.
+`;
+
 export const REPEAT = `## How to repeat
 
 \`\`\`sh
@@ -39,6 +47,7 @@ npm run bench -- --peers --install   # everything; the peers are fetched once in
 npm run bench                        # without peers
 npm run bench -- --quick             # in less than two minutes; --no-write leaves the files in docs/ as they are
 npm run bench -- --peers --soak 10m  # and memory under a steady load
+npm run bench -- --peers --only stream2000 --merge   # a part again; the rest of docs/ stays
 npm run bench -- --no-write --only plain,stream100 --setups echo,tokenlat
 npm run bench -- --quick --only plain --setups tokenlat --profile profile   # a V8 CPU profile
 \`\`\`

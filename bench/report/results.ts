@@ -33,7 +33,8 @@ export interface Goal {
   readonly at_most?: number;
   readonly at_least?: number;
   readonly median: number;
-  readonly met: boolean;
+  /** Null when the rounds lie on both sides of the goal, and further apart than the figure itself. */
+  readonly met: boolean | null;
 }
 
 /** Memory of the processes of a setup under a steady load. */

@@ -50,9 +50,26 @@ test('a goal says whether the median keeps it', () => {
   assert.deepEqual(goals['envoy_ai_gateway.added_p50'], { at_most: 0.7, median: 0.5, met: true });
 });
 
+test('a goal stays open when the rounds lie around it and far apart', () => {
+  const rounds: [SetupName, Sample[]][] = [
+    ['tokenlat', [sample(30), sample(100), sample(200)]],
+    ['envoy-ai-gateway', [sample(100), sample(100), sample(100)]],
+  ];
+  const { goals } = summarize(new Map([['plain', new Map(rounds)]]), 1);
+  assert.equal(goals['envoy_ai_gateway.ext_proc_cpu_plain']?.met, null);
+});
+
 test('a round in which a peer added nothing gives no ratio of what was added', () => {
   const { spread } = summarize(samples, 1);
   assert.deepEqual(spread['envoy_ai_gateway.added_p50'], { median: 0.5, min: 0.5, max: 0.5 });
+});
+
+test('a window in which a peer failed requests gives no figure', () => {
+  const failed = { ...sample(300), failed: 8 };
+  const one = new Map([
+    ['plain', new Map<SetupName, Sample[]>([...plain, ['envoy-ai-gateway', [failed, sample(600)]]])],
+  ]);
+  assert.deepEqual(summarize(one, 1).spread['envoy_ai_gateway.ext_proc_cpu_plain'], { median: 1, min: 1, max: 1 });
 });
 
 test('a row has the middle of an even number of rounds between the two', () => {

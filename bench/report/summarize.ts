@@ -1,7 +1,7 @@
-import type { Sample } from '../measure.ts';
+import { isSound, type Sample } from '../measure.ts';
 import type { Samples } from '../run-plan.ts';
 import type { Role } from '../setups/setup.ts';
-import { cpu, FIGURES, p50, p95, p99, perCore, type Measure, type Round, throughput } from './figures.ts';
+import { cpu, type Figure, FIGURES, p50, p95, p99, perCore, type Measure, type Round, throughput } from './figures.ts';
 import type { Goal, Percentiles, Results, Row, Spread } from './results.ts';
 
 export type Summary = Omit<Results, Exclude<keyof Results, 'ratios' | 'goals' | 'spread'>>;
@@ -20,9 +20,14 @@ export function summarize(samples: Samples, jsonParseNs: number): Summary {
     const [group = '', figure = ''] = name.split('.');
     ratios[group] = { ...ratios[group], [figure]: median };
     if (goal === undefined) continue;
-    goals[name] = { ...goal, median, met: 'at_most' in goal ? median <= goal.at_most : median >= goal.at_least };
+    goals[name] = { ...goal, median, met: verdict(goal, found) };
   }
   return { ratios, goals, spread };
+}
+
+function verdict(goal: NonNullable<Figure['goal']>, { median, min, max }: Spread): boolean | null {
+  const isKept = (value: number): boolean => ('at_most' in goal ? value <= goal.at_most : value >= goal.at_least);
+  return isKept(min) !== isKept(max) && max - min > Math.abs(median) ? null : isKept(median);
 }
 
 function roundsOf(samples: Samples, jsonParseNs: number): readonly Round[] {
@@ -31,7 +36,7 @@ function roundsOf(samples: Samples, jsonParseNs: number): readonly Round[] {
     jsonParseNs,
     of(workload, setup, pick) {
       const sample = samples.get(workload)?.get(setup)?.[at];
-      return (sample === undefined ? undefined : pick(sample)) ?? Number.NaN;
+      return (sample !== undefined && isSound(sample) ? pick(sample) : undefined) ?? Number.NaN;
     },
   }));
 }

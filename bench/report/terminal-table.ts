@@ -1,4 +1,4 @@
-import type { Results, Row } from './results.ts';
+import type { Goal, Results, Row } from './results.ts';
 
 const COLUMNS = [
   'setup',
@@ -28,12 +28,19 @@ export function terminalTable(results: Results): string {
   }
   lines.push('', 'ratios (median, lowest to highest round, goal)');
   for (const [name, { median, min, max }] of Object.entries(results.spread)) {
-    const goal = results.goals[name];
-    const limit = goal === undefined ? '' : goal.at_most === undefined ? `≥ ${goal.at_least}` : `≤ ${goal.at_most}`;
-    const said = goal === undefined ? '' : `   ${limit} ${goal.met ? 'met' : 'NOT met'}`;
-    lines.push(`${name.padEnd(48)} ${figure(median).padStart(8)}   ${figure(min)} to ${figure(max)}${said}`);
+    const said = verdict(results.goals[name]);
+    lines.push(
+      `${name.padEnd(48)} ${figure(median).padStart(8)}   ${figure(min)} to ${figure(max)}   ${said}`.trimEnd(),
+    );
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** What a goal is, and whether it is met; nothing where there is none. */
+export function verdict(goal: Goal | undefined): string {
+  if (goal === undefined) return '';
+  const limit = goal.at_most === undefined ? `≥ ${goal.at_least}` : `≤ ${goal.at_most}`;
+  return `${limit}: ${goal.met === null ? 'unclear' : goal.met ? 'met' : '**not met**'}`;
 }
 
 /** Two digits, or as many as a small share needs. */

@@ -1,0 +1,183 @@
+import { chatPayload, embeddingsPayload, type Payload } from './payload.ts';
+import type { PeerName, SetupName } from './setups/setup.ts';
+import type { Plan, Workload } from './workload.ts';
+
+type Wanted = Partial<Workload> & Pick<Workload, 'name' | 'title' | 'durationMs' | 'setups'>;
+
+const prompt = (name: string, promptBytes: number): Payload => chatPayload({ name, promptBytes });
+const streamed = (name: string, chunks: number, paceMs: number): Payload =>
+  chatPayload({ name, promptBytes: 200, stream: { chunks, paceMs } });
+
+const PLAIN = prompt('plain', 200);
+const STREAM = streamed('stream100', 100, 2);
+
+const THREE: readonly SetupName[] = ['envoy', 'echo', 'tokenlat'];
+const OURS: readonly SetupName[] = [...THREE, 'tokenlat-minimal'];
+
+/** Plain chat on 16 connections where nothing else is said. */
+function workload(wanted: Wanted): Workload {
+  return { stage: 'core', payload: PLAIN, connections: 16, rate: null, ...wanted };
+}
+
+/** Safely less than two minutes. */
+export function quickPlan(peers: readonly PeerName[]): Plan {
+  return {
+    mode: 'quick',
+    rounds: 3,
+    firstWarmUpMs: 3000,
+    warmUpMs: 300,
+    idleMs: 1500,
+    workloads: [
+      workload({
+        name: 'plain',
+        title: 'plain chat, 16 connections',
+        durationMs: 1200,
+        setups: ['direct', ...OURS, 'tokenlat-2', ...peers],
+      }),
+      stream100(1500, ['direct', ...THREE, ...peers]),
+      latency(1500, ['direct', 'echo', 'tokenlat', ...peers]),
+    ],
+  };
+}
+
+/** With more rounds, other bodies, paces and numbers of connections, and setups of other sizes. */
+export function fullPlan(peers: readonly PeerName[]): Plan {
+  const one: readonly SetupName[] = [...OURS, ...peers];
+  return {
+    mode: 'full',
+    rounds: 5,
+    firstWarmUpMs: 12_000,
+    warmUpMs: 800,
+    idleMs: 5000,
+    workloads: [
+      workload({
+        name: 'plain',
+        title: 'plain chat, 16 connections',
+        durationMs: 2500,
+        setups: ['direct', ...OURS, 'tokenlat-2', ...peers],
+      }),
+      stream100(3000, ['direct', ...one]),
+      latency(4000, ['direct', ...one]),
+      workload({
+        name: 'slow-model',
+        title: 'plain chat of a model that takes 1.2 s, 50 requests a second',
+        payload: chatPayload({ name: 'slow-model', promptBytes: 200, delayMs: 1200 }),
+        connections: 256,
+        rate: 50,
+        durationMs: 4000,
+        setups: ['direct', 'envoy', 'tokenlat', ...peers],
+      }),
+      ...connections(peers),
+      ...bodies(one),
+      ...streams(one),
+      ...sizes(),
+    ],
+  };
+}
+
+function stream100(durationMs: number, setups: readonly SetupName[]): Workload {
+  const title = 'stream of 100 chunks, one every 2 ms, 24 connections';
+  return workload({ name: 'stream100', title, payload: STREAM, connections: 24, durationMs, setups });
+}
+
+function latency(durationMs: number, setups: readonly SetupName[]): Workload {
+  const title = 'plain chat, 100 requests a second';
+  return workload({ name: 'latency', title, connections: 256, rate: 100, durationMs, setups });
+}
+
+function connections(peers: readonly PeerName[]): readonly Workload[] {
+  return [1, 64, 256].map((count) =>
+    workload({
+      name: `plain-${count}`,
+      title: `plain chat, ${count} connection${count === 1 ? '' : 's'}`,
+      connections: count,
+      durationMs: 1500,
+      setups: [...OURS, ...(count === 64 ? (['tokenlat-2'] as const) : []), ...peers],
+      minor: true,
+    }),
+  );
+}
+
+function bodies(setups: readonly SetupName[]): readonly Workload[] {
+  return [
+    workload({
+      name: 'prompt-8k',
+      title: 'plain chat, prompt of 8 KB, 16 connections',
+      payload: prompt('prompt-8k', 8192),
+      durationMs: 1500,
+      setups,
+      minor: true,
+    }),
+    workload({
+      name: 'prompt-1m',
+      title: 'plain chat, prompt of 1 MB, 4 connections',
+      payload: prompt('prompt-1m', 1 << 20),
+      connections: 4,
+      durationMs: 2500,
+      setups,
+      minor: true,
+    }),
+    workload({
+      name: 'embeddings',
+      title: 'embeddings of 100 inputs, 16 connections',
+      payload: embeddingsPayload('embeddings', 100),
+      durationMs: 1500,
+      setups: setups.filter((name) => name !== 'echo'),
+      minor: true,
+    }),
+  ];
+}
+
+function streams(setups: readonly SetupName[]): readonly Workload[] {
+  return [
+    workload({
+      name: 'stream100-slow',
+      title: 'stream of 100 tokens, 50 a second, 64 connections',
+      payload: streamed('stream100-slow', 100, 20),
+      connections: 64,
+      durationMs: 3000,
+      setups: ['direct', ...setups],
+      minor: true,
+    }),
+    workload({
+      name: 'stream2000',
+      title: 'stream of 2,000 chunks, one every ms, 8 connections',
+      payload: streamed('stream2000', 2000, 1),
+      connections: 8,
+      durationMs: 2500,
+      // Eight of these keep LiteLLM busy for ten seconds, window after window.
+      setups: setups.filter((name) => name !== 'litellm'),
+      minor: true,
+    }),
+  ];
+}
+
+/** What only TokenLat has: its limits, many tenants, many routes, a second backend. */
+function sizes(): readonly Workload[] {
+  return [
+    workload({
+      name: 'limits',
+      title: 'plain chat, 16 connections, with no limit and with all',
+      stage: 'limits',
+      durationMs: 2500,
+      setups: ['tokenlat-no-limits', 'tokenlat-all-limits'],
+    }),
+    workload({
+      name: 'scale',
+      title: 'plain chat, 16 connections, many tenants and routes',
+      stage: 'scale',
+      durationMs: 2500,
+      setups: ['tokenlat', 'tokenlat-10-tenants', 'tokenlat-10k-tenants', 'tokenlat-1k-routes', 'tokenlat-spare'],
+    }),
+    workload({
+      name: 'failing',
+      title: 'plain chat, 16 connections, 5 % of the model server’s answers are 503',
+      stage: 'scale',
+      payload: chatPayload({ name: 'failing', promptBytes: 200, failEvery: 20 }),
+      durationMs: 2500,
+      setups: ['tokenlat', 'tokenlat-spare'],
+      failing: true,
+      minor: true,
+    }),
+  ];
+}

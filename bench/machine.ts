@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { cpus, release, totalmem, type } from 'node:os';
+import { cpus, loadavg, release, totalmem, type } from 'node:os';
 import { join } from 'node:path';
 import { findEnvoy } from '../src/app/envoy-process.ts';
 import { findProgram } from '../src/app/find-program.ts';
@@ -12,6 +12,8 @@ export function machine(): Results['machine'] {
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: cpus().length,
     memory_gb: Math.round(totalmem() / 2 ** 30),
+    // With what the bench itself runs; much above the cores, other work was going on.
+    load_average_15_min: Number((loadavg()[2] ?? 0).toFixed(1)),
     system: `${type()} ${release().split('-', 1)[0] ?? ''}`,
   };
 }

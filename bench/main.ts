@@ -24,6 +24,10 @@ const JSON_FILE = join(DOCS, 'performance.json');
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
+  if (options.report) {
+    write(readResults());
+    return;
+  }
   const peers = await usablePeers(options);
   const names = peers.map(({ name }) => name);
   const plan = chosen(options.quick ? quickPlan(names) : fullPlan(names), options);
@@ -71,8 +75,10 @@ interface Measured {
 }
 
 function resultsOf(plan: Plan, { samples, soaked, peers }: Measured): Results {
+  const jsonParseNs = jsonParseCost();
   return {
-    ...summarize(samples, jsonParseCost()),
+    ...summarize(samples, jsonParseNs),
+    json_parse_ns_per_byte: Number(jsonParseNs.toFixed(2)),
     mode: plan.mode,
     rounds: plan.rounds,
     date: new Date().toISOString().slice(0, 10),

@@ -17,6 +17,8 @@ export interface Options {
   readonly soakMinutes: number;
   /** File for the results as JSON. */
   readonly json: string | null;
+  /** Nothing is measured: the page and the plots are made again from docs/performance.json. */
+  readonly report: boolean;
   /** Is docs/ written, and does what is not measured now stay there? */
   readonly writes: 'no' | 'anew' | 'merged';
 }
@@ -37,6 +39,7 @@ export function readOptions(args: readonly string[]): Options {
       soak: { type: 'string' },
       json: { type: 'string' },
       merge: { type: 'boolean', default: false },
+      report: { type: 'boolean', default: false },
     },
   });
   const isPart = values.only !== undefined || values.setups !== undefined || values.profile !== undefined;
@@ -50,6 +53,7 @@ export function readOptions(args: readonly string[]): Options {
     profile: values.profile ?? null,
     soakMinutes: values.soak === undefined ? 0 : positive('--soak', values.soak.replace(/m$/, '')),
     json: values.json ?? null,
+    report: values.report,
     writes: values['no-write'] || (isPart && !values.merge) ? 'no' : values.merge ? 'merged' : 'anew',
   };
 }

@@ -65,6 +65,7 @@ export function fullPlan(peers: readonly PeerName[]): Plan {
         connections: 256,
         rate: 50,
         durationMs: 4000,
+        tailMs: 1200,
         setups: ['direct', 'envoy', 'tokenlat', ...peers],
       }),
       ...connections(peers),
@@ -77,7 +78,7 @@ export function fullPlan(peers: readonly PeerName[]): Plan {
 
 function stream100(durationMs: number, setups: readonly SetupName[]): Workload {
   const title = 'stream of 100 chunks, one every 2 ms, 24 connections';
-  return workload({ name: 'stream100', title, payload: STREAM, connections: 24, durationMs, setups });
+  return workload({ name: 'stream100', title, payload: STREAM, connections: 24, durationMs, tailMs: 250, setups });
 }
 
 function latency(durationMs: number, setups: readonly SetupName[]): Workload {
@@ -136,6 +137,7 @@ function streams(setups: readonly SetupName[]): readonly Workload[] {
       payload: streamed('stream100-slow', 100, 20),
       connections: 64,
       durationMs: 3000,
+      tailMs: 2000,
       setups: ['direct', ...setups],
       minor: true,
     }),
@@ -145,6 +147,7 @@ function streams(setups: readonly SetupName[]): readonly Workload[] {
       payload: streamed('stream2000', 2000, 1),
       connections: 8,
       durationMs: 2500,
+      tailMs: 2000,
       // Eight of these keep LiteLLM busy for ten seconds, window after window.
       setups: setups.filter((name) => name !== 'litellm'),
       minor: true,

@@ -15,6 +15,8 @@ export interface Workload {
   readonly setups: readonly SetupName[];
   /** The model server itself fails some. */
   readonly failing?: true;
+  /** For an estimate: how long what is under way goes on after a window. */
+  readonly tailMs?: number;
   /** No goal depends on it: three rounds do. */
   readonly minor?: true;
 }
@@ -34,9 +36,8 @@ export interface Plan {
 
 const MINOR_ROUNDS = 3;
 
-/** For an estimate: what passes between two windows, how long streams under way go on, and how long a start takes. */
+/** For an estimate: what passes between two windows, and how long a start takes. */
 const BETWEEN_MS = 450;
-const STREAM_TAIL_MS = 500;
 const START_MS = 2000;
 
 /** In how many rounds a workload of a plan is measured. */
@@ -53,9 +54,9 @@ export function needsFirstWarmUp(name: SetupName): boolean {
 export function estimate(plan: Plan): number {
   let ms = 0;
   for (const workload of plan.workloads) {
-    const tail = workload.payload.name.startsWith('stream') ? STREAM_TAIL_MS : 0;
+    const tail = workload.tailMs ?? 0;
     const window = workload.durationMs + tail + BETWEEN_MS;
-    ms += workload.setups.length * (plan.warmUpMs + roundsOf(plan, workload) * window);
+    ms += workload.setups.length * (plan.warmUpMs + tail + roundsOf(plan, workload) * (window + tail));
   }
   for (const stage of new Set(plan.workloads.map((workload) => workload.stage))) {
     const names = new Set(plan.workloads.filter((one) => one.stage === stage).flatMap(({ setups }) => setups));

@@ -6,7 +6,7 @@ import { figure, verdict } from './terminal-table.ts';
 
 /** The results as docs/performance.md. */
 export function markdown(results: Results, plots: readonly Drawn[]): string {
-  const { machine, versions, rounds, mode, date } = results;
+  const { machine, versions, rounds, mode, date, json_parse_ns_per_byte: parse } = results;
   const peers = Object.entries(results.peers).map(([name, what]) => `- **${name}**: ${what}.`);
   return [
     INTRODUCTION,
@@ -27,6 +27,7 @@ sides of the goal, and further apart than the figure itself.\n`,
     ...(results.soak.length === 0 ? [] : [soakTable(results)]),
     '## Where\n',
     `${date}, mode ${mode}. Machine: ${list(machine)}. Versions: ${list(versions)}.`,
+    ...(parse === null ? [] : [`One JSON.parse: ${parse} ns a byte.`]),
     'Load generator, model server, Envoy, gateway and Redis share these cores: with two cores a second worker cannot double the',
     'throughput.\n',
     REPEAT,

@@ -48,6 +48,7 @@ npm run bench                        # without peers
 npm run bench -- --quick             # in less than two minutes; --no-write leaves the files in docs/ as they are
 npm run bench -- --peers --soak 10m  # and memory under a steady load
 npm run bench -- --peers --only stream2000 --merge   # a part again; the rest of docs/ stays
+npm run bench -- --report            # this page and its plots again, from performance.json
 npm run bench -- --no-write --only plain,stream100 --setups echo,tokenlat
 npm run bench -- --quick --only plain --setups tokenlat --profile profile   # a V8 CPU profile
 \`\`\`

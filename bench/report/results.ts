@@ -52,6 +52,8 @@ export interface Results {
   readonly ratios: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly goals: Readonly<Record<string, Goal>>;
   readonly spread: Readonly<Record<string, Spread>>;
+  /** CPU nanoseconds that one `JSON.parse` took for a byte of the prompt of 1 MB; null when that was not kept. */
+  readonly json_parse_ns_per_byte: number | null;
   readonly mode: 'quick' | 'full';
   readonly rounds: number;
   readonly date: string;

@@ -99,7 +99,7 @@ const KINDS: Readonly<Record<keyof ServiceTimes['inside'], Kind>> = {
   buffered: { level: 2, times: 1000, fields: { stream: true }, answer: whole },
 };
 
-const { path: target, headers, body: usual } = chatPayload('plain', 200, false);
+const { path: target, headers, body: usual } = chatPayload({ name: 'plain', promptBytes: 200 });
 const nothing = Buffer.alloc(0);
 let count = 0;
 

@@ -54,9 +54,9 @@ export function fullPlan(peers: readonly PeerName[]): Plan {
         name: 'plain',
         title: 'plain chat, 16 connections',
         durationMs: 2500,
-        setups: ['direct', ...OURS, 'tokenlat-2', ...peers],
+        setups: ['direct', ...OURS, 'tokenlat-grpc-js', 'tokenlat-2', ...peers],
       }),
-      stream100(3000, ['direct', ...one]),
+      stream100(3000, ['direct', ...one, 'tokenlat-grpc-js']),
       latency(4000, ['direct', ...one]),
       workload({
         name: 'slow-model',

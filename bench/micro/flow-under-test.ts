@@ -115,7 +115,11 @@ function answerOf(chunks: number): readonly Buffer[] {
 }
 
 function requester(gateway: ReturnType<typeof createGateway>, { promptBytes, chunks }: FlowShape): () => Promise<void> {
-  const { path, headers, body } = chatPayload('plain', promptBytes, chunks > 0);
+  const { path, headers, body } = chatPayload({
+    name: 'plain',
+    promptBytes,
+    ...(chunks > 0 ? { stream: { chunks, paceMs: 2 } } : {}),
+  });
   const fields: readonly HeaderPair[] = [
     [':method', 'POST'],
     [':path', path],

@@ -22,47 +22,8 @@ const flow = await openFlow({
   promptBytes,
 });
 
-const { path, headers, body } = chatPayload({ name: 'plain', promptBytes: 200 });
-const fields: readonly HeaderPair[] = [
-  [':method', 'POST'],
-  [':path', path],
-  [':scheme', 'http'],
-  ...Object.entries(headers),
-  ['content-length', String(body.length)],
-];
-const answerHead = {
-  status: 200,
-  headers: new HeaderList([
-    [':status', '200'],
-    ['content-type', 'application/json'],
-  ]),
-};
-const answer = Buffer.from(
-  '{"id":"chatcmpl-bench","object":"chat.completion","created":1764480000,"model":"bench-model","choices":[{"index":0,"message":{"role":"assistant","content":"Hello there."},"finish_reason":"stop"}],"usage":{"prompt_tokens":24,"completion_tokens":100,"total_tokens":124}}',
-);
-const nothing = Buffer.alloc(0);
-let count = 0;
-
-async function request(): Promise<void> {
-  count += 1;
-  const head = { method: 'POST', path, headers: new HeaderList([...fields, ['x-request-id', `request-${count}`]]) };
-  const exchange = gateway.requestFactory({}, { push() {} });
-  await exchange.onRequestHead(head, false);
-  const forward = await exchange.onRequestBody(body, true);
-  if (forward.kind !== 'forward') throw new Error(`not sent on: ${JSON.stringify(forward)}`);
-  const told = forward.mutation.metadata?.['tokenlat.request'] as { readonly id: string } | undefined;
-  const attempt = gateway.attempt(told?.id ?? '', 'bench-backend', true);
-  if (attempt === null) throw new Error('the request is not known');
-  await attempt.onRequestHead(head);
-  exchange.onResponseHead(answerHead, false);
-  exchange.onResponseBody(answer, false);
-  const end = exchange.onResponseBody(nothing, true);
-  if (end.kind !== 'send' || !end.end) throw new Error(`no answer: ${JSON.stringify(end)}`);
-  attempt.close();
-  exchange.close();
-}
-
-for (let round = 1; round <= ROUNDS; round += 1) {
+/** Microseconds of CPU a request. */
+async function round(requests: number): Promise<number> {
   const before = process.cpuUsage();
   let left = requests;
   const run = async (): Promise<void> => {

@@ -201,6 +201,16 @@ export const FIGURES: readonly Figure[] = [
     value: ratio('prompt-1m', cpu('ext_proc'), 'echo'),
   },
   {
+    name: 'grpc_js.ext_proc_cpu_plain',
+    meaning: 'CPU of the ext_proc server, plain chat, TokenLat ÷ itself on grpc-js',
+    value: ratio('plain', cpu('ext_proc'), 'tokenlat-grpc-js'),
+  },
+  {
+    name: 'grpc_js.ext_proc_cpu_stream100',
+    meaning: 'the same for a stream of 100 chunks',
+    value: ratio('stream100', cpu('ext_proc'), 'tokenlat-grpc-js'),
+  },
+  {
     name: 'echo.throughput_plain',
     meaning: 'requests a second at saturation, plain chat, TokenLat ÷ the bare echo',
     value: ratio('plain', throughput, 'echo'),

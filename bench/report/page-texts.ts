@@ -23,6 +23,7 @@ export const SETUPS = `- **direct**: the load generator asks the model server.
   server on grpc-js.
 - **tokenlat**: one worker with everything on: JWT, request and token limits and a daily quota in Redis, a CEL route, CEL score,
   word filter, cost, ledger, audit, trace, and a log line a request.
+- **tokenlat-grpc-js**: the same with \`server.grpc: grpc-js\` in place of the gRPC server of our own.
 - **tokenlat-2**: the same with two workers, and Envoy with two threads.
 - **tokenlat-spare**: the same with a second backend to choose from by score, and to go to when the first one fails.
 - **tokenlat-10-tenants**, **tokenlat-10k-tenants**, **tokenlat-1k-routes**: the same with so many tenants, whose requests come in

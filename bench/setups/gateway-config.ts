@@ -1,6 +1,8 @@
 /** What a gateway of the bench is to do. */
 export interface GatewayShape {
   readonly workers: number;
+  /** The gRPC server of our own where nothing is said. */
+  readonly grpc?: 'lean' | 'grpc-js';
   /** CEL routes with a score, the word filter, prices, limits, audit and a log line a request; or none of these. */
   readonly everything: boolean;
   /** With everything on: no limit, those of most deployments, or each one that there is at every level. */
@@ -47,7 +49,7 @@ const LIMITS = {
 
 /** The configuration as a file's text. */
 export function gatewayConfig(shape: GatewayShape, places: GatewayPlaces): string {
-  const { workers, everything, spare = false } = shape;
+  const { workers, everything, spare = false, grpc = 'lean' } = shape;
   return `version: 1
 listen: { address: 127.0.0.1, port: ${places.listen}, admin_port: ${places.admin} }
 server:

@@ -50,6 +50,7 @@ const EVERYTHING: GatewayShape = { workers: 1, everything: true };
 /** The gateways of ours that are measured; those that are not `everything` keep their state in memory. */
 const GATEWAYS: readonly (readonly [SetupName, GatewayShape])[] = [
   ['tokenlat', EVERYTHING],
+  ['tokenlat-grpc-js', { ...EVERYTHING, grpc: 'grpc-js' }],
   ['tokenlat-2', { ...EVERYTHING, workers: 2 }],
   ['tokenlat-no-limits', { ...EVERYTHING, limits: 'none' }],
   ['tokenlat-all-limits', { ...EVERYTHING, limits: 'all' }],

@@ -43,7 +43,7 @@ export const endpointList = z
     z.strictObject({
       url: text().meta({ examples: ['http://10.0.0.5:8000', 'https://api.example.org/v1'] }).describe('http:// or https://, host, port and base path.'),
       weight: z.int().min(1).max(128).default(1).describe('Share of the requests among the endpoints. Default: 1.'),
-      zone: name().optional().describe('Where it stands. Tries of one request go to different zones where they can. Default: not said.').meta({ examples: ['eu-1a'] }),
+      zone: name().optional().describe('The availability zone where it stands (`backends[].zone` is another thing: what a backend is for). Tries of one request go to different zones where they can. Default: not said.').meta({ examples: ['eu-1a'] }),
       failure_domain: name()
         .optional()
         .describe('What fails together with it, where that is not the zone: a rack, a host. Only in a pool. Default: the zone, else the endpoint alone.')

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ExplainAsk } from '../admin/admin-deps.ts';
+import type { Judged } from '../core/decision.ts';
+import { NobodyLeft } from '../core/nobody-left.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Surged, SurgePolicy } from '../core/surge.ts';
 import type { RouteContext } from '../stations/route/match-inputs.ts';
@@ -14,6 +16,25 @@ const POLICY: SurgePolicy = {
   exemptTiers: new Set(['gold']),
 };
 
+const CONFIG = {
+  surge: POLICY,
+  tenants: new Map(),
+  tenantDefaults: { tier: 'standard', businessLine: 'x' },
+  timeouts: { requestMs: 1000 },
+} as unknown as Snapshot;
+
+const ASK = {
+  tenant: 't',
+  stream: true,
+  endpoint: 'chat',
+  type: null,
+  class: null,
+  prompt: null,
+  session: null,
+  tier: null,
+  scopes: [],
+} as unknown as ExplainAsk;
+
 /** What routing sees of a question. */
 function seenOf(level: number, ask: Partial<ExplainAsk> = {}): RouteContext {
   let seen: RouteContext | undefined;
@@ -24,32 +45,11 @@ function seenOf(level: number, ask: Partial<ExplainAsk> = {}): RouteContext {
         throw new Error('seen enough');
       },
     },
-    config: () =>
-      ({
-        surge: POLICY,
-        tenants: new Map(),
-        tenantDefaults: { tier: 'standard', businessLine: 'x' },
-        timeouts: { requestMs: 1000 },
-      }) as unknown as Snapshot,
+    config: () => CONFIG,
     clock: { now: () => 0, time: () => 0 },
     surge: { level: () => level },
   });
-  assert.throws(
-    () =>
-      explain({
-        tenant: 't',
-        stream: true,
-        endpoint: 'chat',
-        type: null,
-        class: null,
-        prompt: null,
-        session: null,
-        tier: null,
-        scopes: [],
-        ...ask,
-      } as ExplainAsk),
-    /seen enough/,
-  );
+  assert.throws(() => explain({ ...ASK, ...ask }), /seen enough/);
   assert.ok(seen !== undefined);
   return seen;
 }
@@ -62,6 +62,23 @@ test('what would be decided now is decided under the load of now', () => {
   assert.deepEqual(surgeOf(1), { level: 1, divert: DIVERT, reduced: null, buffered: true });
   assert.equal(surgeOf(1, { stream: false })?.buffered, false);
   assert.equal(surgeOf(1, { tier: 'gold' }), undefined);
+});
+
+test('a request that would be refused is explained all the same', () => {
+  const judged = () => [{ deployment: 'm@a', place: null, reason: 'circuit_breaker_open' }] as unknown as Judged[];
+  const explain = createExplainRoute({
+    station: {
+      preview: () => {
+        throw new NobodyLeft('circuit_breaker_open', 'back soon', { judged });
+      },
+    },
+    config: () => CONFIG,
+    clock: { now: () => 0, time: () => 0 },
+    surge: { level: () => 0 },
+  });
+  const { refused, plan, candidates } = explain(ASK);
+  assert.deepEqual(refused, { code: 'circuit_breaker_open', status: 503, message: 'back soon' });
+  assert.deepEqual([plan, candidates], [[], judged()]);
 });
 
 test('a prompt and a class are looked at as those of a request would be', () => {

@@ -3,6 +3,7 @@ import { CLASS_HEADER } from '../core/classifier.ts';
 import type { RequestContext } from '../core/context.ts';
 import { GatewayError } from '../core/error.ts';
 import { HeaderList, type HeaderPair } from '../core/http.ts';
+import { NobodyLeft } from '../core/nobody-left.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import { nameOf } from '../core/places.ts';
 import type { SurgeView } from '../core/ports/surge.ts';
@@ -45,7 +46,8 @@ export function createExplainRoute({
     } catch (reason) {
       const { code, status, message } = GatewayError.from(reason);
       if (code === 'internal_error') throw reason;
-      return { ...NOTHING, refused: { code, status, message } };
+      const candidates = reason instanceof NobodyLeft ? reason.judged() : [];
+      return { ...NOTHING, candidates, refused: { code, status, message } };
     }
   };
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatewayError } from '../../core/error.ts';
+import { NobodyLeft } from '../../core/nobody-left.ts';
 import { microUnits } from '../../core/money.ts';
 import type { Snapshot } from '../../core/snapshot.ts';
 import type { RouteScore } from '../../core/score-policy.ts';
@@ -172,6 +173,11 @@ test('alone it serves all the same, also after a hard fall; by rule it is 503 wi
     ['circuit_breaker_open', 503, 'back soon', 10_000],
   );
   assert.deepEqual(error.headers, [['x-fallback-reason', 'circuit_breaker_open']]);
+  assert.ok(error instanceof NobodyLeft);
+  assert.deepEqual(
+    error.judged().map(({ deployment, place, reason }) => [deployment, place, reason]),
+    [['m@a', null, 'circuit_breaker_open']],
+  );
   serving.engine.breakers.adopt('m@a ', 'chat', 'hard', 0);
   assert.equal(order(serving.decide({ model: 'm' })), 'm@a:last_resort');
 });

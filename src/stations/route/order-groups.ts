@@ -1,21 +1,20 @@
 import type { Candidate, CandidateReason, Decision, FallbackReason, Judged, LeftOut } from '../../core/decision.ts';
 import { requestTypeOf } from '../../core/request-type.ts';
-import { GatewayError } from '../../core/error.ts';
+import { NobodyLeft } from '../../core/nobody-left.ts';
 import { isOutReason } from '../../core/finding.ts';
 import { LEAST_LOADED, type ScorePolicy } from '../../core/score-policy.ts';
 import type { Affinity } from '../../routing/affinity.ts';
-import type { Board } from '../../routing/board.ts';
 import type { Choice, Plan, Question } from '../../routing/decide.ts';
 import type { Engine } from '../../routing/engine.ts';
 import type { Adjust, Scored } from '../../routing/score.ts';
 import type { Target } from '../../routing/target.ts';
 import { type ClassOf, qualityOf } from './classify.ts';
 import type { Barred, Group } from './group.ts';
+import { barredAs, judgedAs } from './judged.ts';
 import type { RouteContext } from './match-inputs.ts';
 import { withEndpoints } from './pool-groups.ts';
 import { askOf, targetOf, workOf } from './targets.ts';
 import { warmthOf } from './warmth.ts';
-import { healthOf, runningOf } from './whole-deployment.ts';
 
 export interface Ordered {
   readonly candidates: Decision['candidates'];
@@ -78,7 +77,11 @@ export function orderGroups(
   if (judgements.every(({ plan }) => plan.order.length === 0))
     judgements = judge(ctx.config.breakers.whenAllOpen === 'serve' ? 'anybody' : 'late');
   const [first, ...rest] = judgements.flatMap(candidatesOf);
-  if (first === undefined) throw refusal({ ctx, judgements, now }, engine.breakers);
+  const judged: Decision['judged'] = () => [
+    ...judgedOf(judgements),
+    ...barred.map((one) => barredAs(one, engine.board, now)),
+  ];
+  if (first === undefined) throw refusal({ ctx, judgements, judged, now }, engine.breakers);
   return {
     candidates: [first, ...rest],
     insteadOf: judgements[0]?.plan.insteadOf ?? null,
@@ -90,7 +93,7 @@ export function orderGroups(
           .map(({ scored, why }) => ({ deployment: scored.target.id, why })),
       ),
     ],
-    judged: () => [...judgedOf(judgements), ...barred.map((one) => barredAs(one, engine.board, now))],
+    judged,
     affinity: judgements.find(({ plan }) => plan.order.length > 0)?.plan.affinity ?? null,
   };
 }
@@ -165,32 +168,37 @@ function refusal(
   {
     ctx,
     judgements,
+    judged,
     now,
-  }: { readonly ctx: RouteContext; readonly judgements: readonly Judgement[]; readonly now: number },
+  }: {
+    readonly ctx: RouteContext;
+    readonly judgements: readonly Judgement[];
+    readonly judged: Decision['judged'];
+    readonly now: number;
+  },
   breakers: Engine['breakers'],
-): GatewayError {
+): NobodyLeft {
   const out = judgements.flatMap(({ plan }) => plan.excluded);
   const rests = out.filter(({ why }) => why === 'cooling_down').map(({ scored }) => scored.live.busy.restUntil - now);
   if (rests.length > 0)
-    return new GatewayError('upstream_rate_limited', 'Every backend of the model asks to be left alone for a while.', {
+    return new NobodyLeft('upstream_rate_limited', 'Every backend of the model asks to be left alone for a while.', {
+      judged,
       retryAfterMs: Math.max(1000, Math.min(...rests)),
     });
   const [first] = out;
   if (first !== undefined && out.every(({ why }) => isOutReason(why)))
-    return new GatewayError('no_candidate', 'No backend of the model is fit to serve now. Please try again later.', {
+    return new NobodyLeft('no_candidate', 'No backend of the model is fit to serve now. Please try again later.', {
+      judged,
       retryAfterMs: PROBE_PATIENCE_MS,
       headers: [['x-fallback-reason', first.why]],
     });
   const { text } = ctx.config.breakers;
   const { kind } = workOf(ctx);
-  return new GatewayError(
-    'circuit_breaker_open',
-    text ?? 'The model failed too often lately. Please try again later.',
-    {
-      retryAfterMs: Math.max(1000, Math.min(...out.map(({ scored }) => breakers.restMs(scored.target, kind, now)))),
-      headers: [['x-fallback-reason', 'circuit_breaker_open']],
-    },
-  );
+  return new NobodyLeft('circuit_breaker_open', text ?? 'The model failed too often lately. Please try again later.', {
+    judged,
+    retryAfterMs: Math.max(1000, Math.min(...out.map(({ scored }) => breakers.restMs(scored.target, kind, now)))),
+    headers: [['x-fallback-reason', 'circuit_breaker_open']],
+  });
 }
 
 function judgedOf(judgements: readonly Judgement[]): readonly Judged[] {
@@ -208,46 +216,3 @@ function judgedOf(judgements: readonly Judgement[]): readonly Judged[] {
     return targets.length === 0 ? [] : [...standing, ...out];
   });
 }
-
-function judgedAs(scored: Scored, place: number | null, reason: Judged['reason'], { policy }: Group): Judged {
-  const { target, terms, utility, value, health, running, load, warm, estimate, cost } = scored;
-  // By load alone nothing is scored.
-  const isScored = policy !== null && policy !== LEAST_LOADED;
-  return {
-    deployment: target.id,
-    place,
-    reason,
-    terms: isScored ? { cost: round(terms.cost), latency: round(terms.latency), quality: round(terms.quality) } : null,
-    utility: isScored ? round(utility) : null,
-    value: isScored ? round(value) : null,
-    health: round(health),
-    running,
-    load: round(load),
-    warm: warm === null ? null : round(warm),
-    estimateMs: estimate.totalMs === null ? null : Math.round(estimate.totalMs),
-    estimateCost: Math.round(cost),
-    weight: target.weight,
-  };
-}
-
-/** Nothing was reckoned for it. */
-function barredAs({ candidate: { deployment, weight }, why }: Barred, board: Board, now: number): Judged {
-  const running = runningOf(deployment, board);
-  return {
-    deployment: deployment.id,
-    place: null,
-    reason: why,
-    terms: null,
-    utility: null,
-    value: null,
-    health: round(healthOf(deployment, board, now)),
-    running,
-    load: deployment.concurrency === null ? 0 : round(running / deployment.concurrency.limit),
-    warm: null,
-    estimateMs: null,
-    estimateCost: 0,
-    weight,
-  };
-}
-
-const round = (value: number): number => Math.round(value * 1000) / 1000;

@@ -199,7 +199,7 @@ function whoMay(
   const affordable = withinTier(flat(groups), ctx.principal, directory);
   const fit = new Set(fitting(ctx, affordable.candidates));
   const wished = share === null ? null : split.canaryDraw() < share;
-  const apart = separate({ ctx, route, groups: keep(groups, fit), stages, wished, board: engine.board });
+  const apart = separate({ ctx, route, groups: keep(groups, fit), stages, wished, board: engine.board, now });
   return { ...apart, note: wordsOf(affordable.note, apart.note) || null };
 }
 

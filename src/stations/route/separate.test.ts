@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { GatewayError } from '../../core/error.ts';
+import { NobodyLeft } from '../../core/nobody-left.ts';
 import type { Deployment, Model, Route, Snapshot } from '../../core/snapshot.ts';
 import type { Stage } from '../../core/stage.ts';
 import type { Zone, ZoneRules } from '../../core/zone.ts';
@@ -165,6 +166,11 @@ test('batch work goes to its zone, uses hot ones below their bound only, and is 
   assert.equal(decide(busy(hotOnly, { h: 4 }), hotOnly, BATCH).fallbackReason, 'zone');
   const refused = refusalOf(() => decide(busy(hotOnly, { h: 5 }), hotOnly, BATCH));
   assert.deepEqual([refused.code, refused.status, refused.retryAfterMs], ['zone_saturated', 429, 10_000]);
+  assert.ok(refused instanceof NobodyLeft);
+  assert.deepEqual(
+    refused.judged().map(({ deployment, place, reason, running, load }) => [deployment, place, reason, running, load]),
+    [['m@h', null, 'zone', 5, 0.5]],
+  );
   assert.equal(decide(busy(hotOnly, { h: 5 }), hotOnly, named()).ids, 'm@h');
 });
 

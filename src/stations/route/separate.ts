@@ -1,11 +1,12 @@
 import { isBatchWork } from '../../core/batch-work.ts';
-import { GatewayError } from '../../core/error.ts';
+import { NobodyLeft } from '../../core/nobody-left.ts';
 import type { StageView } from '../../core/ports/stage-view.ts';
 import type { Route } from '../../core/snapshot.ts';
 import type { Zone } from '../../core/zone.ts';
 import type { Board } from '../../routing/board.ts';
 import { isGray, ledTo } from './gray.ts';
 import type { Barred, Group, Weighted } from './group.ts';
+import { barredAs } from './judged.ts';
 import type { RouteContext } from './match-inputs.ts';
 import { runningOf } from './whole-deployment.ts';
 
@@ -24,7 +25,9 @@ export interface SeparateOptions {
   readonly groups: readonly Group[];
   readonly stages: StageView;
   readonly wished: boolean | null;
-  readonly board: Pick<Board, 'runningOf'>;
+  readonly board: Board;
+  /** Monotonic milliseconds. */
+  readonly now: number;
 }
 
 interface Rooms {
@@ -38,7 +41,7 @@ interface Rooms {
 
 /** Does nothing to a request where every deployment is full and zones are not told apart. Throws when nobody may serve it. */
 export function separate(options: SeparateOptions): Separated {
-  const { ctx, route, groups, stages } = options;
+  const { ctx, groups, stages } = options;
   const { zones } = ctx.config;
   const all = groups.flatMap(({ candidates }) => candidates);
   const isPlain = ({ deployment }: Weighted): boolean =>
@@ -64,7 +67,7 @@ export function separate(options: SeparateOptions): Separated {
     .map((candidate): Barred => ({ candidate, why: isBarredByStage(candidate, stages) ? 'stage' : 'zone' }));
   const ordered = rooms.isFull ? [spilled, own] : [own, spilled];
   const kept = [only(groups, led, 'canary'), ...ordered.map((set) => only(groups, set))].flat();
-  if (kept.length === 0) throw refusal(barred, route, ctx);
+  if (kept.length === 0) throw refusal(barred, options);
   return { groups: kept, barred, spilled, note: rooms.note };
 }
 
@@ -130,21 +133,27 @@ function saturationOf(candidates: readonly Weighted[], board: Pick<Board, 'runni
   return room === 0 ? null : running / room;
 }
 
-function refusal(barred: readonly Barred[], route: Route, ctx: RouteContext): GatewayError {
+function refusal(barred: readonly Barred[], { ctx, route, board, now }: SeparateOptions): NobodyLeft {
   const { zones } = ctx.config;
+  const judged = () => barred.map((one) => barredAs(one, board, now));
   const waits = barred.some(
     ({ why, candidate }) => why === 'zone' && (candidate.deployment.backend.zone ?? 'hot') === 'hot',
   );
   if (waits && zoneOfRequest(ctx, route) === 'batch')
-    return new GatewayError('zone_saturated', 'There is no room for batch work now. Please try again later.', {
+    return new NobodyLeft('zone_saturated', 'There is no room for batch work now. Please try again later.', {
+      judged,
       retryAfterMs: zones?.retryAfterMs ?? 1000,
       headers: [['x-fallback-reason', 'zone']],
     });
   // Asked for by its name, what nobody may use now is not there, as a gray or retired model is not.
   if (route.id.startsWith('model:') && barred.every(({ why }) => why === 'stage'))
-    return new GatewayError('model_not_found', `The model '${ctx.request.model}' does not exist.`, { param: 'model' });
+    return new NobodyLeft('model_not_found', `The model '${ctx.request.model}' does not exist.`, {
+      judged,
+      param: 'model',
+    });
   const [first] = barred;
-  return new GatewayError('no_candidate', 'No backend of the model is there for this request.', {
+  return new NobodyLeft('no_candidate', 'No backend of the model is there for this request.', {
+    judged,
     headers: first === undefined ? [] : [['x-fallback-reason', first.why]],
   });
 }

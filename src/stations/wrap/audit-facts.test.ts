@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Arrived, RequestContext } from '../../core/context.ts';
+import type { Judged } from '../../core/decision.ts';
 import type { Ending } from '../../core/ending.ts';
+import { NobodyLeft } from '../../core/nobody-left.ts';
 import { Trail } from '../../core/trail.ts';
 import { auditFacts } from './audit-facts.ts';
 
@@ -81,6 +83,15 @@ test('before its first version has ended, a price is the first one', () => {
 test('a request that got nowhere has nobody and no verdict', () => {
   const nowhere = context(0, { trail: new Trail(), decision: undefined });
   assert.deepEqual(auditFacts(nowhere, ending([]), {}), { candidates: [], deployment: null, safety: null });
+});
+
+test('a request that nobody may serve has those that were looked at', () => {
+  const refused = context(0, { trail: new Trail(), decision: undefined });
+  const error = new NobodyLeft('circuit_breaker_open', 'later', {
+    judged: () => judged().slice(2) as unknown as Judged[],
+  });
+  const { candidates: looked } = auditFacts(refused, { ...ending([]), kind: 'failed', error }, {});
+  assert.deepEqual(looked, [{ deployment: 'o@c', place: null, reason: 'circuit_breaker_open' }]);
 });
 
 test('many candidates are cut', () => {

@@ -1,7 +1,9 @@
 import type { Arrived, RequestContext } from '../../core/context.ts';
+import type { Judged } from '../../core/decision.ts';
 import type { Ending } from '../../core/ending.ts';
 import type { Json } from '../../core/json.ts';
 import { type Price, priceAt } from '../../core/money.ts';
+import { NobodyLeft } from '../../core/nobody-left.ts';
 import type { RequestTrace } from '../../core/ports/trace-store.ts';
 import type { Deployment } from '../../core/snapshot.ts';
 
@@ -21,12 +23,18 @@ export function auditFacts(ctx: Partial<RequestContext> & Arrived, ending: Endin
   const filter = ctx.trail.of('enhance');
   return {
     ...trace,
-    candidates: (ctx.decision?.judged() ?? [])
+    candidates: judgedOf(ctx, ending)
       .slice(0, MOST_CANDIDATES)
       .map(({ deployment, place, reason }) => ({ deployment, place, reason })),
     deployment: served === undefined ? null : deploymentFacts(served.deployment, ctx.time),
     safety: filter === undefined ? null : { verdict: filter.decision, rule: filter.reason },
   };
+}
+
+/** Who was looked at: for the decision, or in vain. */
+function judgedOf({ decision }: Partial<RequestContext>, ending: Ending): readonly Judged[] {
+  if (decision !== undefined) return decision.judged();
+  return ending.kind === 'failed' && ending.error instanceof NobodyLeft ? ending.error.judged() : [];
 }
 
 function deploymentFacts({ id, model, upstreamModel, backend, price, costTier }: Deployment, time: number): Json {

@@ -170,7 +170,14 @@ function sizes(): readonly Workload[] {
       title: 'plain chat, 16 connections, many tenants and routes',
       stage: 'scale',
       durationMs: 2500,
-      setups: ['tokenlat', 'tokenlat-10-tenants', 'tokenlat-10k-tenants', 'tokenlat-1k-routes', 'tokenlat-spare'],
+      setups: [
+        'tokenlat',
+        'tokenlat-10-tenants',
+        'tokenlat-10k-tenants',
+        'tokenlat-1k-routes',
+        'tokenlat-spare',
+        'tokenlat-logged',
+      ],
     }),
     workload({
       name: 'failing',

@@ -26,6 +26,7 @@ export const SETUPS = `- **direct**: the load generator asks the model server.
 - **tokenlat-grpc-js**: the same with \`server.grpc: grpc-js\` in place of the gRPC server of our own.
 - **tokenlat-2**: the same with two workers, and Envoy with two threads.
 - **tokenlat-spare**: the same with a second backend to choose from by score, and to go to when the first one fails.
+- **tokenlat-logged**: the same as that, and Envoy sends its gRPC access log of every request to the worker.
 - **tokenlat-10-tenants**, **tokenlat-10k-tenants**, **tokenlat-1k-routes**: the same with so many tenants, whose requests come in
   turn, or so many routes for other models before the one that is taken.
 - **tokenlat-no-limits**, **tokenlat-all-limits**: the same with no limit, and with each of the ten kinds of limits on the

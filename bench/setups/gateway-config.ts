@@ -11,6 +11,8 @@ export interface GatewayShape {
   readonly tenants?: number;
   /** With everything on: a second backend to choose from, and to go to when the first one fails. */
   readonly spare?: boolean;
+  /** Envoy sends its gRPC access log of every request, not only of those that broke. */
+  readonly logged?: boolean;
   /** With everything on: so many routes for other models before the one that is taken. */
   readonly routes?: number;
 }

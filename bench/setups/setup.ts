@@ -13,6 +13,7 @@ export type SetupName =
   | 'tokenlat-all-limits'
   | 'tokenlat-minimal'
   | 'tokenlat-spare'
+  | 'tokenlat-logged'
   | 'tokenlat-10-tenants'
   | 'tokenlat-10k-tenants'
   | 'tokenlat-1k-routes'

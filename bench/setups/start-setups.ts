@@ -4,6 +4,7 @@ import { freePorts } from '../../scripts/demo/free-ports.ts';
 import { load } from '../../src/app/load.ts';
 import { startLocalRedis } from '../../src/app/redis-process.ts';
 import { waitUntil } from '../../src/app/wait-until.ts';
+import { withWholeLog } from './whole-log.ts';
 import { BOOTSTRAP_FILE, renderEnvoy } from '../../src/render/render-envoy.ts';
 import { writeFiles } from '../../src/render/write-files.ts';
 import type { Payload } from '../payload.ts';
@@ -55,6 +56,7 @@ const GATEWAYS: readonly (readonly [SetupName, GatewayShape])[] = [
   ['tokenlat-no-limits', { ...EVERYTHING, limits: 'none' }],
   ['tokenlat-all-limits', { ...EVERYTHING, limits: 'all' }],
   ['tokenlat-spare', { ...EVERYTHING, spare: true }],
+  ['tokenlat-logged', { ...EVERYTHING, spare: true, logged: true }],
   ['tokenlat-10-tenants', { ...EVERYTHING, tenants: 10 }],
   ['tokenlat-10k-tenants', { ...EVERYTHING, tenants: 10_000 }],
   ['tokenlat-1k-routes', { ...EVERYTHING, routes: 1000 }],
@@ -118,6 +120,7 @@ interface Place {
   readonly admin: number;
   readonly ops: number;
   readonly workers: number;
+  readonly logged: boolean;
   readonly stops: Stop[];
 }
 
@@ -130,7 +133,8 @@ async function place(base: Base, name: SetupName, shape: GatewayShape): Promise<
   const withRedis = shape.everything && name.startsWith('tokenlat');
   const redis = withRedis ? base.redis.url : null;
   writeFileSync(config, gatewayConfig(shape, { listen, admin, ops, model: base.modelPort, socketDir, redis }));
-  return { name, dir, config, socketDir, listen, admin, ops, workers: shape.workers, stops: base.stops };
+  const { workers, logged = false } = shape;
+  return { name, dir, config, socketDir, listen, admin, ops, workers, logged, stops: base.stops };
 }
 
 async function startAlone(at: Place): Promise<Setup> {
@@ -191,7 +195,8 @@ async function startGateway(at: Place, nodeArgs: readonly string[], redis: numbe
 function startRenderedEnvoy(at: Place): Promise<number> {
   const dir = join(at.dir, 'envoy');
   mkdirSync(dir, { recursive: true });
-  writeFiles(dir, renderEnvoy(load(at.config).snapshot, { nodeId: 'bench', dir }).files);
+  const { files } = renderEnvoy(load(at.config).snapshot, { nodeId: 'bench', dir });
+  writeFiles(dir, at.logged ? withWholeLog(files) : files);
   return startEnvoy(at, join(dir, BOOTSTRAP_FILE));
 }
 

@@ -60,15 +60,20 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const redis = loaded.snapshot.redis ?? localRedis();
   const audit = openAudit(loaded.snapshot, { worker: options.index, log, metrics, redis });
   const stores = openStores(config.current, log, metrics, auditExpiry(audit, systemClock));
+  const opened: Closer[] = [];
   try {
-    return await assemble(options, { config, metrics, stores, audit });
+    return await assemble(options, { config, metrics, stores, audit, opened });
   } catch (reason) {
+    // What goes on by itself would keep the process alive that could not start.
+    for (const close of opened.toReversed()) await close();
     await audit.close();
     await stores.close();
     metrics.close();
     throw reason;
   }
 }
+
+type Closer = () => Promise<void> | void;
 
 interface Parts {
   readonly config: LiveConfig;
@@ -79,16 +84,20 @@ interface Parts {
 
 async function assemble(
   { loaded, index, runDir, replica, log }: WorkerOptions,
-  { config, metrics, stores, audit }: Parts,
+  { config, metrics, stores, audit, opened }: Parts & { readonly opened: Closer[] },
 ): Promise<Worker> {
   const { server: settings } = loaded.snapshot;
   const holder = `${hostname()}-${process.pid}-${randomUUID()}`;
   const figures = createLiveFigures({ clock: systemClock });
   const dialects = createDialects({ templates: null });
   const routing = routingOf(loaded, { config, stores, metrics, figures, dialects, replica, index, holder, log });
+  opened.push(routing.close);
   const state = watchStore({ config: loaded.snapshot, stores, audit, recording: index === 0, log, metrics });
+  opened.push(state.close);
   const operators = followOperators({ config: config.current, stores, holder, log, metrics });
+  opened.push(operators.close);
   const steered = steer({ config, stores, operators, audit, worker: index, replica, holder, log, metrics });
+  opened.push(steered.close);
   const jobs = openJobs({ config: config.current, stores, operators, audit, worker: index, holder, log, metrics });
   const gateway = createGateway({
     config: config.current,
@@ -116,7 +125,9 @@ async function assemble(
   await Promise.all([...waits, gateway.prefetch(loaded.snapshot)]);
   await steered.begin(gateway.prefetch, STORE_WAIT_MS);
   const limits = followLimits({ config: config.current, gateway, store: stores.rateShares, holder });
+  opened.push(limits.close);
   const { server, neighbours } = await openWire({ loaded, index, runDir, gateway, log, metrics });
+  opened.push(neighbours.close, async () => void (await server.drain(0)));
   const admin =
     index === 0
       ? await openAdmin({ config, steered, gateway, found: routing.found, stores, operators, audit, log })

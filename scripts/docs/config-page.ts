@@ -17,8 +17,12 @@ Three whole files: [minimal](../examples/minimal.yaml), [sidecar](../examples/si
 - **Units.** Durations: \`500ms\`, \`5s\`, \`1m\`, \`1h\`, \`30d\`. Sizes: \`64KiB\`, \`8MiB\`. A bare number is refused.
 - **Reload.** A change of the file, or of one that it names, is taken up within a second. A request keeps the configuration that
   it began with. A file that is not fit to run changes nothing: the old one stays, the log and \`/readyz\` say why,
-  \`tokenlat_anomalies_total{kind="config_refused"}\` counts it. Only a restart changes \`server\`, \`redis\`, \`audit\`,
-  \`telemetry\`, \`listen.admin_port\`, \`ledger.keep\` and \`ledger.max_events\`.
+  \`tokenlat_anomalies_total{kind="config_refused"}\` counts it. That holds for an empty list in an \`endpoints_file\` too: the
+  old endpoints stay.
+- **Restart.** Only a restart changes \`server\` (with \`server.ops\`), \`redis\`, \`audit\`, \`telemetry\`,
+  \`listen.admin_port\`, \`ledger.keep\`, \`ledger.max_events\`, and where the admin API listens: \`admin.address\`,
+  \`admin.port\`, \`admin.tls\`, and whether there is one. The log and \`/readyz\` name what waits for it. Where \`admin\` is
+  taken out, its API refuses everybody at once (503 \`admin_closed\`); the restart frees the port.
 - Unknown keys are errors, with the nearest known name in the message.
 
 In the tables \`[]\` stands for an entry of a list and \`<name>\` for a key of your choice. "required" means: within its parent.

@@ -14,8 +14,8 @@ import { readRouteTable } from './route-table.ts';
 export interface AdminServerOptions extends Omit<AdminDeps, 'time' | 'dayStart' | 'channels'> {
   /** Where it listens. Port 0 = any that is free. Taken at `start`; paths of PEM files are read then. */
   readonly listen: Pick<Admin, 'address' | 'port' | 'tls'>;
-  /** Who may come in, asked at each request, so that a reload counts at once. */
-  readonly access: () => AdminAccess;
+  /** Who may come in, asked at each request, so that a reload counts at once; null = nobody any more. */
+  readonly access: () => AdminAccess | null;
   /** Whom a JWT names; null = only admin tokens come in. */
   readonly identify: Identify | null;
   readonly channels?: AdminDeps['channels'];

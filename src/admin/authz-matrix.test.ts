@@ -344,3 +344,20 @@ test('without oidc in the configuration no JWT comes in, whatever its scope', as
   const { call } = adminKit({ access: () => ({ tokens: [], oidc: null }) });
   assert.equal((await call('GET', '/admin/keys', { as: 'Bearer jwt.ok.acme.admin:admin' })).status, 401);
 });
+
+test('where the configuration has no admin section any more nobody comes in, and nothing is shown', async () => {
+  let access: { tokens: readonly []; oidc: null } | null = { tokens: [], oidc: null };
+  const { call } = adminKit({ access: () => access });
+  assert.equal((await call('GET', '/admin/docs')).status, 200);
+  access = null;
+  for (const [method, path] of [
+    ['GET', '/admin/keys'],
+    ['POST', '/admin/keys'],
+    ['GET', '/admin/docs'],
+    ['GET', '/nowhere'],
+  ] as const) {
+    const { status, json } = await call(method, path);
+    assert.equal(`${status} ${json.error?.code}`, '503 admin_closed', `${method} ${path}`);
+    assert.match(String(json.error?.message), /no admin section.*restart/);
+  }
+});

@@ -1,5 +1,8 @@
+import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Decided } from '../config/check/finding.ts';
+import { restartParts } from '../config/restart-parts.ts';
+import type { Problem } from '../config/problem.ts';
 import { watchConfig } from '../config/watch-config.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import type { Snapshot } from '../core/snapshot.ts';
@@ -18,6 +21,8 @@ export interface LiveConfig {
   readonly replace: (next: Snapshot | null) => void;
   /** What is wrong with the file as it stands now; `null` when nothing is. */
   readonly problem: () => string | null;
+  /** What of the configuration in force waits for a restart: paths as in the file. */
+  readonly awaitingRestart: () => readonly string[];
   /** Begins to follow the file. `prepare` is done before a new snapshot is in force; `decided`: where deployments stand. */
   readonly follow: (options: FollowOptions) => void;
   readonly close: () => void;
@@ -28,6 +33,20 @@ export interface FollowOptions {
   readonly decided: Decided;
   /** Another file is in force. */
   readonly onFile?: () => void;
+}
+
+/** What an operator should know of it, each as a reason of `/readyz`. */
+export function configReasons(config: Pick<LiveConfig, 'problem' | 'awaitingRestart'>): readonly string[] {
+  const problem = config.problem();
+  return [
+    ...(problem === null ? [] : [`config: ${problem}`]),
+    ...config.awaitingRestart().map((part) => `config: ${part} needs a restart`),
+  ];
+}
+
+/** `tokenlat.yaml:3:1 routes[0].match must be …`. Not the folder: whoever may ask for health need not know it. */
+function headOf({ file, line, column, path, message }: Problem): string {
+  return [`${basename(file)}:${line}:${column}`, path, message].filter((word) => word !== '').join(' ');
 }
 
 /** One snapshot after another, swapped by one assignment; a file that cannot be used leaves the old one. */
@@ -51,6 +70,8 @@ export function createLiveConfig(loaded: LoadedConfig, log: Log, metrics: Pick<M
     file = next;
     instead = null;
     log.info('configuration reloaded', { generation: next.generation, digest: next.digest });
+    const parts = restartParts(loaded.snapshot, next);
+    if (parts.length > 0) log.warn('only a restart takes up a part of the configuration', { parts: parts.join(', ') });
     onFile?.();
   };
 
@@ -65,6 +86,7 @@ export function createLiveConfig(loaded: LoadedConfig, log: Log, metrics: Pick<M
       if (next === null) [file, instead] = [instead, null];
     },
     problem: () => problem,
+    awaitingRestart: () => restartParts(loaded.snapshot, instead ?? file),
     follow(options) {
       watcher = watchConfig({
         path: loaded.path,
@@ -82,8 +104,11 @@ export function createLiveConfig(loaded: LoadedConfig, log: Log, metrics: Pick<M
         },
         onProblem(problems) {
           const [first] = problems;
-          problem = first === undefined ? null : `${first.line}:${first.column} ${first.path} ${first.message}`;
-          if (first === undefined) return;
+          problem = first === undefined ? null : headOf(first);
+          if (first === undefined) {
+            log.info('configuration put right', { generation, digest: file.digest });
+            return;
+          }
           metrics.anomaly('config_refused');
           log.error('new configuration refused, the old one stays', { problems: problems.length, first: { ...first } });
         },

@@ -41,7 +41,7 @@ export async function openAdmin(options: OpenAdminOptions): Promise<AdminServer 
   const live = createReadLive({ store: stores.live, clock: systemClock });
   const server = createAdminServer({
     listen,
-    access: () => config().admin ?? listen,
+    access: () => config().admin,
     identify: async (headers) => {
       const pairs = Object.entries(headers).flatMap(([name, value]) =>
         (Array.isArray(value) ? value : [value ?? '']).map((one): HeaderPair => [name, one]),

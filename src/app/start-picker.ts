@@ -13,7 +13,7 @@ import { createPickMetrics } from '../telemetry/pick-metrics.ts';
 import { createProbeMetrics } from '../telemetry/probe-metrics.ts';
 import { createDialects } from './dialects.ts';
 import { decidedOn } from './follow-stages.ts';
-import { createLiveConfig } from './live-config.ts';
+import { configReasons, createLiveConfig } from './live-config.ts';
 import type { LoadedConfig } from './load.ts';
 import { openRouting } from './open-routing.ts';
 import { openStores } from './open-stores.ts';
@@ -87,7 +87,7 @@ export async function startPicker(options: StartPickerOptions): Promise<RunningP
       metrics: metrics.exposition,
       health: () => ({
         ready: picker.isReady(),
-        reasons: picker.isReady() ? [] : [`no endpoint of ${backend} is fit`],
+        reasons: [...(picker.isReady() ? [] : [`no endpoint of ${backend} is fit`]), ...configReasons(config)],
       }),
     });
     return {

@@ -11,7 +11,7 @@ import { openAdmin } from './open-admin.ts';
 import { bodyWatch } from './body-watch.ts';
 import { createDialects, type Dialects } from './dialects.ts';
 import { createGateway, type Gateway } from './gateway.ts';
-import { createLiveConfig, type LiveConfig } from './live-config.ts';
+import { configReasons, createLiveConfig, type LiveConfig } from './live-config.ts';
 import type { LoadedConfig } from './load.ts';
 import { localRedis } from './local-redis.ts';
 import { followOperators } from './follow-operators.ts';
@@ -204,14 +204,13 @@ async function conditionOf({
   steered,
 }: Looked): Promise<Pick<WorkerReport, 'ready' | 'reasons' | 'generation'>> {
   const durability = await stores.durability().catch(() => null);
-  const problem = config.problem();
   const loss = state.loss();
   const { routes, generation, ledger: rules } = config.current();
   const reasons = [
     ...(stores.state() === 'down' ? ['store: down'] : []),
     ...(loss === null ? [] : [`store: has lost what it held (${loss.kind}): rebuild it, or accept the loss`]),
     ...(durability === null ? [] : durability.warnings.map((warning) => `store: ${warning}`)),
-    ...(problem === null ? [] : [`config: ${problem}`]),
+    ...configReasons(config),
     ...steered.problems(),
     ...ledger.problems(),
     ...(audit.state() === 'failing' ? ['audit: cannot be written'] : []),

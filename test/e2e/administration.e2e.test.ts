@@ -8,9 +8,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePorts } from '../../scripts/demo/free-ports.ts';
 import { waitUntil } from '../../src/app/wait-until.ts';
+import type { ConfigPart } from '../support/gateway.ts';
 import { chatClient, errorOf, question } from './chat-client.ts';
 import { wholeAnswer } from './openai-answers.ts';
-import { useGateway } from '../support/use-gateway.ts';
+import { type Upstreams, useGateway } from '../support/use-gateway.ts';
 
 const TOKEN = 'an-admin-token-of-the-tests-0123456789abcdef';
 const WEBHOOK_SECRET = 'a-webhook-secret-of-the-tests';
@@ -28,26 +29,27 @@ const hook = http.createServer((request, response) => {
 await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
 const [port = 0] = await freePorts(1);
 const origin = `http://127.0.0.1:${port}`;
-const { gateway, upstream } = await useGateway({
-  workers: 2,
-  config: ([upstream]) => ({
-    backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
-    models: [
-      {
-        name: 'chat',
-        deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }],
-      },
-      { name: 'other', deployments: [{ backend: 'a' }] },
-    ],
-    routes: [{ name: 'protected', models: ['chat'], candidates: [{ model: 'chat' }], protect: 'deny' }],
-    admin: { port, tokens: [{ name: 'ops', role: 'admin', token: TOKEN }] },
-    budgets: {
-      channels: [
-        { name: 'hook', url: `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`, secret: WEBHOOK_SECRET },
-      ],
+const configOf = ([upstream]: Upstreams): ConfigPart => ({
+  backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],
+  models: [
+    {
+      name: 'chat',
+      deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }],
     },
-    audit: { dir: 'audit', key_file: 'audit.key', on_error: 'block', checkpoint: { dir: 'checkpoints' } },
-  }),
+    { name: 'other', deployments: [{ backend: 'a' }] },
+  ],
+  routes: [{ name: 'protected', models: ['chat'], candidates: [{ model: 'chat' }], protect: 'deny' }],
+  admin: { port, tokens: [{ name: 'ops', role: 'admin', token: TOKEN }] },
+  budgets: {
+    channels: [
+      { name: 'hook', url: `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`, secret: WEBHOOK_SECRET },
+    ],
+  },
+  audit: { dir: 'audit', key_file: 'audit.key', on_error: 'block', checkpoint: { dir: 'checkpoints' } },
+});
+const { gateway, upstream, upstreams } = await useGateway({
+  workers: 2,
+  config: configOf,
   servers: [hook],
 });
 
@@ -286,4 +288,16 @@ test('the same from a terminal', async () => {
   assert.match(await run('top', '--tenant', 'counted', '-n', '1'), /^\[#{20}\] +0\.\d{6} +USD /m);
   assert.match(await run('cost', 'report', '--by', 'tenant', '--csv'), /^at,tenant,requests,/);
   assert.match(await run('audit', 'list', '--kind', 'admin'), /admin +tenant\.create +done +201 +ops +levels/);
+});
+
+test('without its section the admin API is closed at once, and the server tells that its port is not', async () => {
+  const { admin: _gone, ...rest } = configOf(upstreams);
+  gateway.reconfigure(rest);
+  const closed = async (): Promise<boolean> => (await admin('GET', '/admin/keys')).status === 503;
+  assert.ok(await waitUntil(closed, { timeoutMs: 5000 }), 'still open');
+  const { status, json } = await admin('POST', '/admin/keys', { name: 'late', tenant: 'counted', models: ['*'] });
+  assert.deepEqual([status, (json['error'] as Row)['code']], [503, 'admin_closed']);
+  const tells = async (): Promise<boolean> =>
+    (await (await fetch(`${gateway.ops}/readyz`)).text()).includes('config: admin needs a restart');
+  assert.ok(await waitUntil(tells, { timeoutMs: 5000 }));
 });

@@ -13,6 +13,13 @@ export type Identify = (
 /** Who may come in, as the configuration says now. */
 export type AdminAccess = Pick<Admin, 'tokens' | 'oidc'>;
 
+/** Throws `admin_closed` where the configuration has no admin API any more. */
+export function opened(access: AdminAccess | null): AdminAccess {
+  if (access === null)
+    throw new AdminError('admin_closed', 'The configuration has no admin section any more. A restart frees this port.');
+  return access;
+}
+
 const ROLES: readonly AdminRole[] = ['admin', 'operator', 'viewer'];
 const BEARER = /^Bearer ([\x21-\x7e]{1,12000})$/i;
 
@@ -28,7 +35,7 @@ export function createAuthenticate({
   identify,
   time,
 }: {
-  readonly access: () => AdminAccess;
+  readonly access: () => AdminAccess | null;
   readonly identify: Identify | null;
   readonly time: () => number;
 }): (headers: IncomingHttpHeaders) => Promise<Caller> {
@@ -38,7 +45,7 @@ export function createAuthenticate({
       throw new AdminError('missing_credentials', 'Send "Authorization: Bearer" with an admin token.', {
         headers: { 'www-authenticate': 'Bearer realm="tokenlat-admin"' },
       });
-    const { tokens, oidc } = access();
+    const { tokens, oidc } = opened(access());
     const token = findToken(tokens, hash);
     if (token !== null) {
       if (token.expiresAt !== null && token.expiresAt <= time())

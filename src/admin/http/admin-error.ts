@@ -25,6 +25,7 @@ export const ADMIN_ERRORS = {
   internal_error: { status: 500, type: 'server_error' },
   store_unavailable: { status: 503, type: 'server_error' },
   identity_provider_unavailable: { status: 503, type: 'server_error' },
+  admin_closed: { status: 503, type: 'server_error' },
   audit_unavailable: { status: 503, type: 'server_error' },
   too_slow: { status: 503, type: 'server_error' },
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly type: string }>>;

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { createAuthenticate, credentialHash } from '../access/authenticate.ts';
+import { createAuthenticate, credentialHash, opened } from '../access/authenticate.ts';
 import type { AdminAccess, Identify } from '../access/authenticate.ts';
 import { callerKey, roleCovers } from '../access/caller.ts';
 import type { Caller } from '../access/caller.ts';
@@ -8,7 +8,8 @@ import type { Rule } from '../route.ts';
 import { AdminError } from './admin-error.ts';
 
 export interface GuardOptions {
-  readonly access: () => AdminAccess;
+  /** null = nobody. */
+  readonly access: () => AdminAccess | null;
   readonly identify: Identify | null;
   readonly time: () => number;
   /** Monotonic milliseconds. */
@@ -40,6 +41,7 @@ export function createGuard(options: GuardOptions): (visitor: Visitor, rule: Rul
   const files = createRateLimit({ limit: requests * FILES, now });
 
   return async ({ address, headers }, rule) => {
+    opened(options.access());
     if (rule?.kind === 'public') {
       const [limit, key] = [rule.files === true ? files : used, `public ${sourceOf(address)}`];
       refuseWhen(limit.waitMs(key));

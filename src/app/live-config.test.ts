@@ -22,7 +22,8 @@ function follow(t: TestContext, more = '') {
   writeFileSync(path, text(more));
   writeFileSync(list, LIST);
   const lines: string[] = [];
-  const note = (message: string, fields?: object): void => void lines.push(`${message} ${JSON.stringify(fields ?? {})}`);
+  const note = (message: string, fields?: object): void =>
+    void lines.push(`${message} ${JSON.stringify(fields ?? {})}`);
   const config = createLiveConfig(load(path), { ...silentLog, info: note, warn: note, error: note }, silentMetrics);
   config.follow({ prepare: async () => {}, decided: () => null });
   t.after(() => {
@@ -54,7 +55,10 @@ test('what only a restart takes up is told until the file is as it was', async (
     'config: server needs a restart',
     'config: listen.admin_port needs a restart',
   ]);
-  assert.ok(lines.some((line) => /^only a restart .*"server, listen\.admin_port"/.test(line)), lines.join('\n'));
+  assert.ok(
+    lines.some((line) => /^only a restart .*"server, listen\.admin_port"/.test(line)),
+    lines.join('\n'),
+  );
   writeFileSync(path, text());
   await until(() => config.awaitingRestart().length === 0);
 });

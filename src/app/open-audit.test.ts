@@ -76,7 +76,7 @@ test('a key of another kind, or no place for checkpoints, is told at the start',
 });
 
 for (const [audit, message] of [
-  ['{ dir: log, key_file: k.pem }', /needs dir, or redis/],
+  ['{ dir: log, key_file: k.pem }', /:\d+:\d+: audit\.checkpoint\.dir: is needed, or audit\.checkpoint\.redis/],
   ['{ dir: log, key_file: k.pem, checkpoint: { dir: log/x } }', /lies in audit\.dir/],
   ['{ dir: log, key_file: k.pem, checkpoint: { dir: ./log } }', /lies in audit\.dir/],
   ['{ dir: log, key_file: k.pem, prompts: hash, checkpoint: { dir: c } }', /needs audit\.prompt_key/],

@@ -112,7 +112,11 @@ async function urlOf(config: string): Promise<string> {
   const { load } = await import('../app/load.ts');
   const { admin } = load(config).snapshot;
   if (admin === null)
-    throw new UserError(`${config} has no admin section: name the address with --admin or ${URL_VARIABLE}`);
+    throw new UserError(
+      `${config} has no admin section, so that its server has no admin API. Add one and start the server again:\n` +
+        `  admin: { tokens: [{ name: me, role: admin, token: "\${env:${TOKEN_VARIABLE}}" }] }\n` +
+        `with ${TOKEN_VARIABLE} (32 characters or more) set for both, or name another server with --admin or ${URL_VARIABLE}`,
+    );
   return adminUrl(admin);
 }
 

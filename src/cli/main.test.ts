@@ -103,7 +103,18 @@ test('words that are off exit with 2 and say so on the error stream alone', () =
 test('a configuration that is fit to run says so', () => {
   const { status, stdout } = run('config', 'check', good);
   assert.equal(status, 0);
-  assert.match(stdout, /fit to run \(1 backends, 1 models, 1 routes\)/);
+  assert.match(stdout, /fit to run \(1 backend, 1 model, 1 route\)/);
+});
+
+test('where a configuration has no admin API, the command tells what to write, and that is enough', () => {
+  const { status, stderr } = run('top', '--config', good);
+  assert.equal(status, 1);
+  const written = stderr.split('\n').find((line) => line.startsWith('  admin: ')) ?? '';
+  const file = join(dir, 'with-admin.yaml');
+  writeFileSync(file, `${CONFIG}\n${written.trim()}\n`);
+  const env = { ...process.env, TOKENLAT_ADMIN_TOKEN: '0123456789abcdef0123456789abcdef' };
+  const checked = spawnSync(process.execPath, [MAIN, 'config', 'check', file], { encoding: 'utf8', env });
+  assert.deepEqual([checked.status, /fit to run/.test(checked.stdout)], [0, true], `${stderr}\n${checked.stderr}`);
 });
 
 test('one that is not exits with 3 and tells the place', () => {

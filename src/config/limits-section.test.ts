@@ -81,6 +81,23 @@ test('what is said twice, or out of range, is told with its place', () => {
   ]);
   assert.deepEqual(problems({ deployment: ', profile: {max_concurrency: 1}, limits: {per_instance: 3}' }).length, 1);
   assert.match(problems({ backend: ', limits: {safety: 1.5}' }).join(), /safety|<=1|at most/);
-  assert.match(problems({ backend: ', limits: {queue: {size: 1, timeout: 5s}}' }).join(), /message_timeout/);
+  assert.match(
+    problems({ backend: ', limits: {queue: {size: 1, timeout: 5s}}' }).join(),
+    /5s is too long.*message_timeout \(5s\): shorten it, or raise server\.message_timeout$/,
+  );
   assert.match(problems({ more: 'priorities: {batch_share: 0}\n' }).join(), /5:/);
+});
+
+test('a queue that can never fill is warned of, once, where it is written', () => {
+  const told = (text: Parameters<typeof load>[0]) =>
+    made(text)
+      .warnings.filter(({ message }) => message.includes('has no effect without a limit'))
+      .map(({ path: at }) => at);
+  const queue = ', limits: {queue: {size: 4}}';
+  assert.deepEqual(told({ backend: queue }), ['backends[0].limits.queue']);
+  assert.deepEqual(told({ deployment: queue }), ['models[0].deployments[0].limits.queue']);
+  assert.deepEqual(told({ backend: queue, deployment: ', limits: {concurrency: 2}' }), []);
+  assert.deepEqual(told({ backend: ', limits: {requests_per_second: 2}', deployment: queue }), []);
+  assert.deepEqual(told({ backend: queue, deployment: ', profile: {max_concurrency: 2}' }), []);
+  assert.deepEqual(told({ backend: ', limits: {queue: {size: 0}}' }), []);
 });

@@ -20,7 +20,7 @@ import type { ChatTemplates, CheckContext, CheckMatch, CheckOptions, Decided } f
 import { compileSnapshot } from './compile/compile-snapshot.ts';
 import { withEndpointFiles } from './endpoint-files.ts';
 import { readTerms } from './filter-terms.ts';
-import type { Problem } from './problem.ts';
+import type { Path, Problem } from './problem.ts';
 import { createFileReader, createSubstitute } from './references.ts';
 import type { FileReader } from './references.ts';
 import type { ConfigDocument } from './schema/document.ts';
@@ -106,6 +106,10 @@ function check(
 } {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
+  const placed = (where: Path, message: string, offset?: number): Problem => ({
+    ...source.at(where, message, offset),
+    ...(source.has(where) ? {} : { isAround: true }),
+  });
   const context: CheckContext = {
     document,
     files,
@@ -115,8 +119,8 @@ function check(
     chatTemplates: options.chatTemplates ?? (() => null),
     ownRedis: options.ownRedis ?? false,
     decided: options.decided ?? (() => null),
-    problem: (where, message, offset) => problems.push(source.at(where, message, offset)),
-    warn: (where, message) => warnings.push(source.at(where, message)),
+    problem: (where, message, offset) => problems.push(placed(where, message, offset)),
+    warn: (where, message) => warnings.push(placed(where, message)),
   };
   const rules = [
     checkServer,

@@ -9,6 +9,9 @@ test('a problem is shown with its line and a caret', () => {
   assert.equal(formatProblems([problem], source), 'a.yaml:2:4: must be a list\n    \tx: 1\n    \t  ^');
   assert.equal(formatProblems([{ ...problem, file: 'b.yaml' }], source), 'b.yaml:2:4: must be a list');
   assert.equal(formatProblems([{ ...problem, line: 99 }], source), 'a.yaml:99:4: must be a list');
+  const around = { ...problem, path: 'y.z', isAround: true } as const;
+  assert.equal(formatProblems([around], source), 'a.yaml:2:4: y.z: must be a list\n    \tx: 1\n    \t  ^');
+  assert.equal(formatProblems([{ ...around, path: '' }]), 'a.yaml:2:4: must be a list');
   assert.equal(formatProblems([]), '');
 });
 

@@ -7,6 +7,8 @@ export interface Problem {
   readonly path: string;
   /** What is wrong and what would be right. Never holds the value of a secret. */
   readonly message: string;
+  /** Nothing is written at `path`: the place is the nearest thing around it. */
+  readonly isAround?: true;
 }
 
 /** Keys and indices from the top of the document. */
@@ -25,13 +27,15 @@ export function pathText(path: Path): string {
 const LONGEST_LINE = 160;
 
 /**
- * Prints `file:line:column: message`, the line itself and a caret below the place. `source` gives the text of a file;
+ * Prints `file:line:column: message`, the line itself and a caret below the place; the path as well where nothing stands
+ * there, as the caret is elsewhere then. `source` gives the text of a file;
  * without it, or for a file that it does not know, the line is left out. What looks like a secret written out is masked.
  */
 export function formatProblems(problems: readonly Problem[], source?: (file: string) => string | undefined): string {
   return problems
     .map((problem) => {
-      const head = `${problem.file}:${problem.line}:${problem.column}: ${problem.message}`;
+      const path = problem.isAround === true && problem.path !== '' ? `${problem.path}: ` : '';
+      const head = `${problem.file}:${problem.line}:${problem.column}: ${path}${problem.message}`;
       const line = source?.(problem.file)?.split(/\r?\n/)[problem.line - 1];
       if (line === undefined || line.trim() === '' || line.length > LONGEST_LINE) return head;
       // Tabs stay tabs in the padding, so that the caret stands below its column in any terminal.

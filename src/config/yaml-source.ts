@@ -25,6 +25,8 @@ export interface YamlSource {
   readonly problems: readonly Problem[];
   /** A problem at the value of `path`, or at the nearest thing around it that exists. `offset` counts characters into a string. */
   readonly at: (path: Path, message: string, offset?: number) => Problem;
+  /** Is anything written at `path`? */
+  readonly has: (path: Path) => boolean;
   /** A problem at the key itself, for keys that should not be there. */
   readonly atKey: (path: Path, message: string) => Problem;
   /** True when the string there came out of a `${…}` reference. */
@@ -110,12 +112,13 @@ class Reader {
     return { file: this.#file, line: Math.max(line, 1), column: Math.max(col, 1), path: pathText(path), message };
   }
 
-  finders(): Pick<YamlSource, 'at' | 'atKey' | 'substituted'> {
+  finders(): Pick<YamlSource, 'at' | 'has' | 'atKey' | 'substituted'> {
     return {
       at: (path, message, offset = 0) => {
         const place = this.#nearest(path);
         return this.problem(place.value + this.#inside(place, offset), path, message);
       },
+      has: (path) => this.#places.has(pathText(path)),
       atKey: (path, message) => {
         const place = this.#places.get(pathText(path)) ?? this.#nearest(path);
         return this.problem(place.key ?? place.value, path, message);

@@ -17,9 +17,9 @@ export function configCommand(): Command {
           const { snapshot, warnings, files } = load(path);
           if (warnings.length > 0)
             process.stderr.write(`${formatProblems(warnings, (name) => files.get(name) ?? undefined)}\n`);
-          process.stdout.write(
-            `${path}: fit to run (${snapshot.backends.size} backends, ${snapshot.models.size} models, ${snapshot.routes.length} routes)\n`,
-          );
+          const { backends, models, routes } = snapshot;
+          const counts = [count(backends.size, 'backend'), count(models.size, 'model'), count(routes.length, 'route')];
+          process.stdout.write(`${path}: fit to run (${counts.join(', ')})\n`);
         }),
     )
     .addCommand(rolloutCommand())
@@ -29,4 +29,8 @@ export function configCommand(): Command {
         process.stdout.write(renderJsonSchema());
       }),
     );
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }

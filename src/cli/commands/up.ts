@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { Up } from '../../app/up.ts';
 import { untilStopped } from '../until-stopped.ts';
 
 /** `tokenlat up`: everything on one machine. */
@@ -18,10 +19,23 @@ export function upCommand(): Command {
       for (const warning of warnings) log.warn('configuration', { path: warning.path, problem: warning.message });
       await untilStopped(log, async (onFatal) => {
         const running = await up({ path: config, stateDir: state, log, onFatal });
-        process.stderr.write(
-          `TokenLat serves ${running.url}${running.startedRedis ? ' (with a Redis of its own)' : ''}\n`,
-        );
+        process.stderr.write(`${servingLine(running)}\n`);
         return () => running.stop();
       });
     });
+}
+
+/** Says where requests go, who else can send some, and what was started besides. */
+export function servingLine({ url, loaded, startedRedis }: Pick<Up, 'url' | 'startedRedis'> & Listening): string {
+  const { address } = loaded.snapshot.listen;
+  const isOpen = address === '0.0.0.0' || address === '::';
+  const more = [
+    ...(startedRedis ? ['with a Redis of its own'] : []),
+    ...(isOpen ? [`listen.address ${address}: open to other machines too`] : []),
+  ];
+  return `TokenLat serves ${url}${more.length === 0 ? '' : ` (${more.join('; ')})`}`;
+}
+
+interface Listening {
+  readonly loaded: { readonly snapshot: { readonly listen: { readonly address: string } } };
 }

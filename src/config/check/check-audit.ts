@@ -12,7 +12,10 @@ export function checkAudit({ document, files, problem, warn }: CheckContext): vo
   };
   const { checkpoint } = audit;
   if (checkpoint.dir === undefined && !(checkpoint.redis ?? redis !== undefined))
-    problem(['audit', 'checkpoint'], 'needs dir, or redis: true: a log that vouches for itself proves nothing');
+    problem(
+      ['audit', 'checkpoint', 'dir'],
+      'is needed, or audit.checkpoint.redis: true: a log that vouches for itself proves nothing',
+    );
   if (checkpoint.dir !== undefined && inside(checkpoint.dir))
     problem(
       ['audit', 'checkpoint', 'dir'],

@@ -2,7 +2,7 @@ import type { Path } from '../problem.ts';
 import { didYouMean } from '../suggest.ts';
 import { resolveAlias } from '../compile/resolve-alias.ts';
 import { defaultMaxTokens, modelsOf } from '../compile/compile-models.ts';
-import { checkLimits } from './check-limits.ts';
+import { checkLimits, checkQueues } from './check-limits.ts';
 import { checkPrice } from './check-price.ts';
 import type { CheckContext } from './finding.ts';
 
@@ -23,6 +23,7 @@ export function checkModels(context: CheckContext): void {
   });
   for (const alias of Object.keys(document.aliases)) checkAlias(context, alias);
   checkReplay(context, document.retry.replay, ['retry', 'replay']);
+  checkQueues(context);
   checkRoutes(context);
 }
 

@@ -76,7 +76,7 @@ function checkWaits({ document, problem }: CheckContext): void {
     if (ms === undefined || ms <= longest) return;
     problem(
       path,
-      `${formatDuration(ms)} is too long: it must be at least ${MARGIN_MS}ms below server.message_timeout (${formatDuration(document.server.message_timeout)})`,
+      `${formatDuration(ms)} is too long: it must be at least ${MARGIN_MS}ms below server.message_timeout (${formatDuration(document.server.message_timeout)}): shorten it, or raise server.message_timeout`,
     );
   };
   wait(['redis', 'command_timeout'], document.redis?.command_timeout);

@@ -90,7 +90,7 @@ const model = z.strictObject({
     .enum(['none', 'session', 'prefix', 'model'])
     .default('none')
     .describe(
-      'Send requests where they were served before, as long as that deployment is not much busier than others. session: by `x-session-id`, else by how the conversation begins; prefix: by blocks of about 512 tokens with which the prompt begins; model: where it is loaded, of servers that load models or adapters when asked. Only with `balance: load` or in a route with `weights`. Default: none.',
+      'Send requests where they were served before, as long as that deployment is not much busier than others. session: by `x-session-id`, else by how the conversation begins; prefix: by blocks of about 512 tokens with which the prompt begins; model: where it is loaded, of servers that load models or adapters when asked. Only with `balance: load`, with a pool, or in a route with `weights`. Default: none.',
     ),
   deployments: z.array(deployment).min(1, 'needs at least one deployment').describe('Where the model runs, best first.'),
   fallback: z.array(modelReference()).default([]).describe('Models to try when every deployment of this one failed.'),

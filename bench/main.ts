@@ -2,10 +2,11 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { commandLine, orEnd } from '../scripts/command-line.mjs';
 import { jsonParseCost } from './json-parse-cost.ts';
 import { machine, versions } from './machine.ts';
 import { isSound } from './measure.ts';
-import { chosen, type Options, readOptions } from './options.ts';
+import { chosen, type Options, readOptions, USAGE } from './options.ts';
 import { PEERS } from './peers/all.ts';
 import type { Peer } from './peers/peer.ts';
 import { fullPlan, quickPlan } from './plans.ts';
@@ -23,14 +24,14 @@ const DOCS = join(import.meta.dirname, '../docs');
 const JSON_FILE = join(DOCS, 'performance.json');
 
 async function main(): Promise<void> {
-  const options = readOptions(process.argv.slice(2));
+  const options = commandLine({ usage: USAGE, read: readOptions });
   if (options.report) {
     write(readResults());
     return;
   }
   const peers = await usablePeers(options);
   const names = peers.map(({ name }) => name);
-  const plan = chosen(options.quick ? quickPlan(names) : fullPlan(names), options);
+  const plan = orEnd(() => chosen(options.quick ? quickPlan(names) : fullPlan(names), options));
   const dir = mkdtempSync(join(tmpdir(), 'tokenlat-bench-'));
   say(`about ${Math.ceil(estimate(plan) / 60) + options.soakMinutes} minutes on a quiet machine; logs are in ${dir}`);
   const began = performance.now();

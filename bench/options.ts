@@ -23,6 +23,21 @@ export interface Options {
   readonly writes: 'no' | 'anew' | 'merged';
 }
 
+/** How it is called. */
+export const USAGE = `npm run bench -- [options]
+  --quick          fewer and shorter rounds
+  --peers          other gateways as well, those that are installed
+  --install        installs them first
+  --rounds N       rounds of each workload
+  --only A,B       only these workloads
+  --setups A,B     only these setups
+  --soak 10m       minutes of steady load on each setup
+  --profile DIR    CPU profiles
+  --json FILE      the results as JSON
+  --merge          a part is written into docs/ too, beside what stands there
+  --no-write       leaves docs/ as it is
+  --report         measures nothing: makes docs/performance.md again from docs/performance.json`;
+
 /** Reads the command line. Throws an `Error` that says what is wrong with it. */
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({

@@ -3,6 +3,9 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { ROOT } from './cache.mjs';
+import { commandLine, refuseOthers } from './command-line.mjs';
+
+commandLine({ usage: 'npm run build', read: (words) => refuseOthers(words, []) });
 
 const ASSET = /\.(lua|jinja|proto|html|css|svg)$/;
 const src = path.join(ROOT, 'src');

@@ -4,10 +4,19 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { rooms } from '../.dependency-cruiser.mjs';
 import { ROOT } from './cache.mjs';
+import { commandLine, refuseOthers } from './command-line.mjs';
 
-const words = process.argv.slice(2);
+const NAMES = ['format', 'lint', 'types', 'imports', 'unused'];
+
+const words = commandLine({
+  usage: `npm run check -- [${NAMES.join('|')} …] [--write]`,
+  read(all) {
+    refuseOthers(all, [...NAMES, '--write']);
+    return all;
+  },
+});
 const write = words.includes('--write');
-const named = words.filter((word) => !word.startsWith('-'));
+const named = words.filter((word) => word !== '--write');
 
 /** @type {Record<string, () => boolean>} */
 const CHECKS = {
@@ -17,12 +26,6 @@ const CHECKS = {
   imports: checkImports,
   unused: () => tool('knip', ['--no-progress', '--no-config-hints', '--reporter', 'compact']),
 };
-
-const unknown = named.filter((name) => !(name in CHECKS));
-if (unknown.length > 0) {
-  process.stderr.write(`unknown check: ${unknown.join(', ')}; known: ${Object.keys(CHECKS).join(', ')}\n`);
-  process.exit(2);
-}
 
 const failed = [];
 for (const [name, check] of Object.entries(CHECKS)) {

@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { ROOT, SetupError } from './cache.mjs';
+import { asksHelp } from './command-line.mjs';
 import { ensureAll, ensureNode, ensurePackages } from './setup.mjs';
 
 /** @type {Record<string, { script: string, servers: boolean, browser?: boolean }>} `servers`: needs Envoy and Redis */
@@ -31,7 +32,9 @@ if (!fs.existsSync(path.join(ROOT, entry.script))) {
 }
 
 try {
-  const tools = entry.servers ? await ensureAll({ browser: entry.browser === true }) : await ensureTools();
+  // Help needs no servers.
+  const tools =
+    entry.servers && !asksHelp(args) ? await ensureAll({ browser: entry.browser === true }) : await ensureTools();
   start(tools, path.join(ROOT, entry.script));
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;

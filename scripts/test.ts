@@ -7,6 +7,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { CACHE, ROOT } from './cache.mjs';
+import { commandLine } from './command-line.mjs';
 
 interface Counts {
   readonly passed: number;
@@ -23,7 +24,10 @@ interface Group {
 
 const SERIAL = /^test\/(browser|e2e|fault)\//;
 
-const words = process.argv.slice(2);
+const words = commandLine({
+  usage: 'npm test -- [part of a path …] [options of node --test …]',
+  read: (all) => all,
+});
 const filters = words.filter((word) => !word.startsWith('-')).map((word) => word.replace(/^\.\//, ''));
 const flags = words.filter((word) => word.startsWith('-'));
 

@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { commandLine } from '../../scripts/command-line.mjs';
 import { machine } from '../machine.ts';
 import type { Sheet } from '../sim/report/sheet.ts';
 import { svg } from '../sim/report/svg.ts';
@@ -17,11 +18,18 @@ const ROOT = path.join(import.meta.dirname, '../..');
 const DOCS = path.join(ROOT, 'docs');
 const SEEDS = [1, 2, 3];
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string', default: path.join(ROOT, '.cache/quality') },
-    'no-write': { type: 'boolean', default: false },
-  },
+const { values } = commandLine({
+  usage: `npm run quality -- [--data FOLDER] [--no-write]
+  --data      where the recorded answers are kept, and put where they are missing; default .cache/quality
+  --no-write  leaves docs/ as it is`,
+  read: (args) =>
+    parseArgs({
+      args,
+      options: {
+        data: { type: 'string', default: path.join(ROOT, '.cache/quality') },
+        'no-write': { type: 'boolean', default: false },
+      },
+    }),
 });
 
 async function main(): Promise<void> {

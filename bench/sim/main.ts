@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { commandLine } from '../../scripts/command-line.mjs';
 import { tokenlat } from './policies/tokenlat.ts';
 import { markdown, type Findings } from './report/markdown.ts';
 import type { Sheet } from './report/sheet.ts';
@@ -14,25 +15,30 @@ const DOCS = path.join(import.meta.dirname, '../../docs');
 const IMAGES = path.join(DOCS, 'images');
 const SEEDS = 5;
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    seeds: { type: 'string', default: String(SEEDS) },
-    'no-write': { type: 'boolean', default: false },
-  },
+const { only, count, noWrite } = commandLine({
+  usage: `npm run sim -- [--only ${SCENARIOS.map(({ id }) => id).join(',')}] [--seeds ${SEEDS}] [--no-write]`,
+  read: readOptions,
 });
 
+function readOptions(args: string[]) {
+  const { values } = parseArgs({
+    args,
+    options: {
+      only: { type: 'string' },
+      seeds: { type: 'string', default: String(SEEDS) },
+      'no-write': { type: 'boolean', default: false },
+    },
+  });
+  const wanted = values.only?.split(',');
+  const unknown = wanted?.find((id) => !SCENARIOS.some((scenario) => scenario.id === id));
+  if (unknown !== undefined)
+    throw new Error(`--only: no ${unknown} here; there are ${SCENARIOS.map(({ id }) => id).join(', ')}`);
+  const seeds = Number(values.seeds);
+  if (!Number.isInteger(seeds) || seeds < 1) throw new Error(`--seeds: ${values.seeds} is no number of at least 1`);
+  return { only: wanted, count: seeds, noWrite: values['no-write'] };
+}
+
 function main(): void {
-  const only = values.only?.split(',');
-  const count = Number(values.seeds);
-  const unknown = only?.find((id) => !SCENARIOS.some((scenario) => scenario.id === id));
-  if (unknown !== undefined || !Number.isInteger(count) || count < 1) {
-    process.stderr.write(
-      `usage: npm run sim -- [--only ${SCENARIOS.map(({ id }) => id).join(',')}] [--seeds ${SEEDS}] [--no-write]\n`,
-    );
-    process.exitCode = 2;
-    return;
-  }
   const seeds = Array.from({ length: count }, (_, at) => at + 1);
   const chosen = SCENARIOS.filter(({ id }) => only === undefined || only.includes(id));
   const sheets = chosen.flatMap((scenario) => sheetsOf(scenario, seeds));
@@ -40,7 +46,7 @@ function main(): void {
   const broken = gates.filter(({ isKept }) => !isKept).length;
   process.stdout.write(`\n${gates.length - broken} gates kept, ${broken} broken\n`);
   if (broken > 0) process.exitCode = 1;
-  if (values['no-write'] || only !== undefined || count !== SEEDS) return;
+  if (noWrite || only !== undefined || count !== SEEDS) return;
   write({ ours: tokenlat.name, seeds, sheets });
 }
 

@@ -2,6 +2,7 @@
  * `npm run chaos`: the promises about faults at full size, on real Envoy and Redis. Prints one line a promise, then one
  * line of JSON with all figures, and ends with 0 when all are kept. Words choose promises by a part of their name (`server`, `redis`, `drain`, …).
  */
+import { commandLine } from '../command-line.mjs';
 import { fullAuditDisk } from '../../test/fault/promises/audit-disk.ts';
 import { attemptsElsewhere } from '../../test/fault/promises/handoff.ts';
 import { keepsDeadlines } from '../../test/fault/promises/deadlines.ts';
@@ -85,12 +86,15 @@ const RUNS: readonly Run[] = [
   { name: 'ledger-model', run: () => ledgerModel({ memory: 100_000, redis: 5000, say }) },
 ];
 
-const words = process.argv.slice(2);
-const chosen = RUNS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
-if (chosen.length === 0) {
-  process.stderr.write(`chaos: no such promise; there are ${RUNS.map(({ name }) => name).join(', ')}\n`);
-  process.exit(2);
-}
+const chosen = commandLine({
+  usage: `npm run chaos -- [part of a name …]\n  all when none is given, of ${RUNS.map(({ name }) => name).join(', ')}`,
+  read(words) {
+    const named = RUNS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+    if (named.length === 0)
+      throw new Error(`chaos: no such promise; there are ${RUNS.map(({ name }) => name).join(', ')}`);
+    return named;
+  },
+});
 
 const promises: object[] = [];
 let broken = 0;

@@ -1,9 +1,16 @@
 /** `npm run demo`: the whole gateway on real Envoy and Redis, in front of two demo model servers. */
+import { commandLine, refuseOthers } from '../command-line.mjs';
 import { demoRequests } from './demo-requests.ts';
 import { printReport } from './print-report.ts';
 import { startDemo } from './start-demo.ts';
 
-const keep = process.argv.includes('--keep');
+const keep = commandLine({
+  usage: 'npm run demo -- [--keep]\n  --keep  leaves everything running until Ctrl-C',
+  read(words) {
+    refuseOthers(words, ['--keep']);
+    return words.includes('--keep');
+  },
+});
 const began = performance.now();
 
 try {

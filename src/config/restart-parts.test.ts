@@ -29,6 +29,11 @@ const audit = 'audit: {dir: a, key_file: k.pem, checkpoint: {dir: c}}';
 
 for (const [before, after, parts] of [
   ['', '', []],
+  [
+    `${redis}\n${audit}\n${admin('')}\nserver: {workers: 2}`,
+    `${redis}\n${audit}\n${admin('')}\nserver: {workers: 2}\nretry: {retries: 1}`,
+    [],
+  ],
   ['', 'listen: {port: 10001}', []],
   ['', 'listen: {admin_port: 9999}', ['listen.admin_port']],
   ['', 'server: {ops: {port: 9100}}', ['server']],

@@ -17,6 +17,17 @@ export interface GateBounds {
   readonly requests: FleetRate | null;
 }
 
+/** Who is let in before. */
+export interface Ahead {
+  readonly requests: number;
+  readonly tokens: number;
+}
+
+/** What a request is thought to hold its slot for as long as none has ended. */
+const USUAL_HELD_MS = 1000;
+/** The weight of the newest one in the mean, at the least. */
+const NEWEST = 0.1;
+
 /** A request's place behind a gate. Both may be called again without effect. */
 export interface Entry {
   /** Gives the slot back. */
@@ -35,7 +46,11 @@ export class Gate {
   readonly #onRunning: (running: number) => void;
   readonly #rates = new Map<RateUnit, Rate>();
   #slots: number | null = null;
-  #running = 0;
+  /** When those came that run, the oldest first. */
+  readonly #since = new Set<{ readonly at: number }>();
+  /** Mean time for which slots were held, of so many. */
+  #heldMs = 0;
+  #ended = 0;
 
   constructor(options: {
     readonly id: string;
@@ -53,7 +68,7 @@ export class Gate {
   }
 
   get running(): number {
-    return this.#running;
+    return this.#since.size;
   }
 
   /** New bounds; who runs goes on. */
@@ -75,7 +90,7 @@ export class Gate {
 
   /** Is there room now for a request of so many tokens? */
   fits(tokens: number): boolean {
-    return (this.#slots === null || this.#running < this.#slots) && this.waitMs(tokens) <= 0;
+    return (this.#slots === null || this.running < this.#slots) && this.waitMs(tokens) <= 0;
   }
 
   /** Milliseconds until the rates allow it; 0 = they do now, Infinity = not as things are. */
@@ -87,21 +102,34 @@ export class Gate {
     return longest;
   }
 
+  /**
+   * Milliseconds until a request of so many tokens would be let in if it came here after those `ahead`, by how long slots were held
+   * lately and by the rates. Infinity: not as things are.
+   */
+  drainMs(tokens: number, ahead: Ahead): number {
+    const now = this.#now();
+    let longest = this.#slotsMs(ahead.requests + 1, now);
+    for (const [unit, { bucket }] of this.#rates) {
+      const [own, before] = unit === 'tokens' ? [tokens, ahead.tokens] : [1, ahead.requests];
+      longest = Math.max(longest, bucket.waitMs(own, now) + (bucket.rate > 0 ? (before / bucket.rate) * 1000 : 0));
+    }
+    return longest;
+  }
+
   /** A place at once, or none. */
   enter(tokens: number): Entry | null {
     if (!this.fits(tokens)) return null;
     const now = this.#now();
     for (const [unit, { bucket }] of this.#rates) bucket.tryTake(unit === 'tokens' ? tokens : 1, now);
-    this.#running += 1;
-    this.#onRunning(this.#running);
-    let isIn = true;
+    const held = { at: now };
+    this.#since.add(held);
+    this.#onRunning(this.running);
     let isSettled = false;
     return {
       leave: () => {
-        if (!isIn) return;
-        isIn = false;
-        this.#running -= 1;
-        this.#onRunning(this.#running);
+        if (!this.#since.delete(held)) return;
+        this.#learn(this.#now() - held.at);
+        this.#onRunning(this.running);
         this.#onRoom(this);
       },
       settle: (actual) => {
@@ -113,6 +141,23 @@ export class Gate {
         if (actual < tokens) this.#onRoom(this);
       },
     };
+  }
+
+  /** Milliseconds until so many more have had a slot. */
+  #slotsMs(requests: number, now: number): number {
+    if (this.#slots === null) return 0;
+    const turns = requests - Math.max(0, this.#slots - this.running);
+    if (turns <= 0) return 0;
+    const [oldest] = this.#since;
+    const age = now - (oldest?.at ?? now);
+    // Of one that is under way, as much is to come as has been, for all that is known.
+    const heldMs = this.#ended > 0 ? this.#heldMs : Math.max(USUAL_HELD_MS, 2 * age);
+    return Math.max(0, heldMs - age) + ((turns - 1) * heldMs) / this.#slots;
+  }
+
+  #learn(heldMs: number): void {
+    this.#ended += 1;
+    this.#heldMs += (heldMs - this.#heldMs) * Math.max(1 / this.#ended, NEWEST);
   }
 
   /** Somebody wants to go in, whether or not there is room. */

@@ -88,7 +88,7 @@ export class Placement {
       const latest = outcome === 'queue_timeout' ? again(ctx) : decision;
       const all = this.#optionsOf(ctx, latest, [...latest.candidates.keys()]);
       const elsewhere = this.#atOnce(search, all, latest);
-      if (elsewhere === null) throw this.#saturated(search, outcome);
+      if (elsewhere === null) throw this.#saturated(search, outcome, options);
       return elsewhere;
     };
     const waited = this.#wait(search, options, { mostMs: Infinity, decide: () => again(ctx), starts });
@@ -105,7 +105,7 @@ export class Placement {
     if (found !== null) return found;
     const judge = (waited: Waited): Seat => {
       const outcome = this.#outcomeOf(search, waited);
-      if (typeof outcome === 'string') throw this.#saturated(search, outcome);
+      if (typeof outcome === 'string') throw this.#saturated(search, outcome, options);
       return outcome;
     };
     // Unlike that of the whole request, the timer of Envoy runs while a try waits.
@@ -139,7 +139,6 @@ export class Placement {
       if (gate !== null && room.size > 0 && room.hasFor(gate)) continue;
       const entry = gate === null ? null : gate.enter(tokens);
       if (gate !== null && entry === null) continue;
-      room.passed();
       return { deployment, start, decision, entry, waitedMs: this.#options.clock.now() - since };
     }
     return null;
@@ -174,13 +173,11 @@ export class Placement {
     return waited.why;
   }
 
-  #saturated({ ctx, tokens, room, deployment }: Search, why: QueueRefusal): GatewayError {
-    const { gates, metrics } = this.#options;
-    metrics.queueRefused(deployment.model, why);
+  #saturated({ ctx, tokens, room, deployment }: Search, why: QueueRefusal, options: readonly Option[]): GatewayError {
+    this.#options.metrics.queueRefused(deployment.model, why);
     room.refused();
-    const rateMs = gates.of(deployment, ctx.config.generation)?.waitMs(tokens) ?? 0;
-    const drainMs = room.drainMs(priorityOf(ctx)) ?? USUAL_RETRY_MS;
-    const retryAfterMs = Math.max(LEAST_RETRY_MS, drainMs, Number.isFinite(rateMs) ? rateMs : 0);
+    const drainMs = room.drainMs({ priority: priorityOf(ctx), cost: tokens, options }) ?? USUAL_RETRY_MS;
+    const retryAfterMs = Math.max(LEAST_RETRY_MS, drainMs);
     return new GatewayError(
       'deployment_saturated',
       deployment.queue?.text ?? 'The model is busy at the moment. Please try again.',

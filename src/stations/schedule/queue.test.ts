@@ -110,7 +110,7 @@ test('a rate: taken by estimate, corrected by what was used, and refused with th
   const error = await refusal(placeOf(b, second));
   assert.deepEqual(
     [error.code, error.status, Math.round(error.retryAfterMs ?? 0)],
-    ['deployment_saturated', 429, 5000],
+    ['deployment_saturated', 429, 1000],
   );
   assert.deepEqual(error.headers, [['x-refused-reason', 'no_queue']]);
   const used = { attempt: 1, model: 'm@b', backend: 'at-m@b', promptTokens: 20, completionTokens: 30 };

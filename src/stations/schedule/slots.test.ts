@@ -60,7 +60,7 @@ test('full or too slow: the next one with a free slot, else 429 with the text of
   const error = await refusal(wait);
   assert.deepEqual(
     [error.code, error.status, error.message, Math.round(error.retryAfterMs ?? 0)],
-    ['deployment_saturated', 429, 'Come back later.', 1667],
+    ['deployment_saturated', 429, 'Come back later.', 1000],
   );
   await finishOf(b, a);
   await placeOf(b, none);

@@ -8,8 +8,7 @@ import type { Deployment } from '../../core/snapshot.ts';
 import { FairQueue, type QueueBounds, type Queued } from '../../lib/fair-queue/fair-queue.ts';
 import { bucketOf, BUCKETS, sparseOf } from '../../lib/histogram/log-histogram.ts';
 import { SlidingCounts } from '../../lib/histogram/sliding-counts.ts';
-import { DrainRate } from './drain-rate.ts';
-import type { Entry, Gate } from './gate.ts';
+import type { Ahead, Entry, Gate } from './gate.ts';
 
 /** Where a request may go, in the order in which it would. `gate` null: there is always room. */
 export interface Option {
@@ -80,7 +79,6 @@ const LANES = { interactive: 0, batch: 1 } as const satisfies Record<Priority, 0
 export class WaitingRoom {
   readonly #options: WaitingRoomOptions;
   readonly #queue: FairQueue<Guest>;
-  readonly #drain: DrainRate;
   readonly #counts = new SlidingCounts({ size: 1, ...WINDOW });
   readonly #waits = new SlidingCounts({ size: BUCKETS, ...WINDOW });
   readonly #timers = new Map<Gate, () => void>();
@@ -89,7 +87,6 @@ export class WaitingRoom {
   constructor(options: WaitingRoomOptions) {
     this.#options = options;
     this.#queue = new FairQueue({ ...options, quantum: QUANTUM, secondShare: options.batchShare });
-    this.#drain = new DrainRate(options.clock.now());
   }
 
   change(bounds: QueueBounds, batchShare: number): void {
@@ -104,11 +101,6 @@ export class WaitingRoom {
   hasFor(gate: Gate): boolean {
     for (const { gates } of this.#queue) if (gates.has(gate)) return true;
     return false;
-  }
-
-  /** Somebody got a place without waiting. */
-  passed(): void {
-    this.#drain.add(this.#options.clock.now());
   }
 
   /** Waits for a turn. Rejects with what `again` throws. */
@@ -181,10 +173,13 @@ export class WaitingRoom {
     };
   }
 
-  /** How long until one who came now would have its turn, milliseconds; null = not known. */
-  drainMs(priority: Priority): number | null {
-    const ahead = this.#queue.sizeOf(0) + (priority === 'batch' ? this.#queue.sizeOf(1) : 0);
-    return this.#drain.msFor(ahead + 1, this.#options.clock.now());
+  /** How long until one who came now would have its turn at one of these, milliseconds; null = nobody can tell. */
+  drainMs({ priority, cost, options }: Pick<Wish, 'priority' | 'cost' | 'options'>): number | null {
+    const before = [...this.#queue].filter(({ lane }) => lane <= LANES[priority]);
+    const ahead: Ahead = { requests: before.length, tokens: before.reduce((sum, each) => sum + each.cost, 0) };
+    // They all serve those who wait, each at its own pace.
+    const pace = options.reduce((sum, { gate }) => sum + 1 / (gate === null ? 0 : gate.drainMs(cost, ahead)), 0);
+    return pace > 0 ? 1 / pace : null;
   }
 
   #guestOf(wish: Wish, end: Guest['end']): Guest {
@@ -241,7 +236,6 @@ export class WaitingRoom {
       if (option.gate !== null && entry === null) continue;
       const now = this.#options.clock.now();
       this.#queue.take(guest);
-      this.#drain.add(now);
       this.#waits.add(bucketOf(now - guest.since), 1, now);
       this.#options.metrics.waited(guest.wish.priority, now - guest.since);
       guest.end({ kind: 'seated', option, entry, decision: choice.decision });

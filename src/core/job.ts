@@ -21,6 +21,9 @@ export interface Job {
   readonly answer: string | null;
 }
 
+/** Answers that say that there is no room now, by any limit: a job that gets one waits on. */
+export const NO_ROOM: ReadonlySet<number> = new Set([429, 503]);
+
 /** How many may wait, and how long. */
 export interface JobBounds {
   readonly count: number;

@@ -7,7 +7,7 @@ import type { Mutation } from '../core/mutation.ts';
 import { costOf, formatMicroUnits, type MicroUnits } from '../core/money.ts';
 import type { Attempt } from '../core/station.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
-import { ledgerEvent } from '../stations/wrap/ledger-events.ts';
+import { bookedEvents, ledgerEvent } from '../stations/wrap/ledger-events.ts';
 import { AttemptLog } from './attempt-log.ts';
 import type { ClosingHow } from './closing-how.ts';
 import type { FlowOptions } from './flow-options.ts';
@@ -153,7 +153,11 @@ export class Closing {
             firstTokenMs: this.attempts.firstTokenMs,
             totalMs,
           };
-    return [...this.attempts.thrownAway(), ledgerEvent(ctx, served, statusOf(how), 'tenant')];
+    return bookedEvents(ctx, {
+      thrownAway: this.attempts.thrownAway(),
+      end: ledgerEvent(ctx, served, statusOf(how), 'tenant'),
+      status: how.kind === 'failed' && !this.attempts.begun ? how.error.status : 200,
+    });
   }
 }
 

@@ -121,6 +121,22 @@ for (const [name, open] of Object.entries({ memory, redis }))
       assert.equal(await store.renew('a', 'h', 1000), 'cancelled');
     });
 
+    test('of those that may be begun the oldest goes first, also when it was put back', async () => {
+      const store = await fresh();
+      for (const [at, id] of ['a', 'b', 'c'].entries())
+        await store.add({ ...job(id), createdAt: Date.now() - 1000 + at }, BOUNDS);
+      const next = async () => (await store.claim('h', 1000, KEEP))?.id ?? null;
+      assert.deepEqual([await next(), await next()], ['a', 'b']);
+      await store.putBack('b', 'h', { waitMs: 60, counts: false });
+      await store.putBack('a', 'h', { waitMs: 60, counts: false });
+      assert.equal(await next(), 'c', 'those two may not be begun yet');
+      await store.putBack('c', 'h', { waitMs: 0, counts: false });
+      const rested = Date.now() + 100;
+      await waitUntil(async () => Date.now() >= rested, { timeoutMs: 3000 });
+      assert.deepEqual([await next(), await next(), await next(), await next()], ['a', 'b', 'c', null]);
+      assert.deepEqual(await store.counts(), { queued: 0, running: 3, bytes: 30 });
+    });
+
     test('one that is too old is given once, as such', async () => {
       const store = await fresh();
       await store.add(job('a', { forMs: -1 }), BOUNDS);

@@ -13,7 +13,7 @@ export interface JobStore {
   /** False: too many wait, of all or of the tenant. */
   add(job: Omit<Job, 'state' | 'attempts' | 'answer'>, bounds: JobBounds): Promise<boolean>;
   /**
-   * The next one, for `leaseMs`: one that waits, or whose holder is gone. One that is too old ends as `expired`, is given once, and is
+   * The oldest one that may be begun, for `leaseMs`: one that waits, or whose holder is gone. One that is too old ends as `expired`, is given once, and is
    * kept for `keepMs`.
    */
   claim(holder: string, leaseMs: number, keepMs: number): Promise<Job | null>;

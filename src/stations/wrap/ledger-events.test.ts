@@ -4,7 +4,7 @@ import type { RequestContext } from '../../core/context.ts';
 import { HeaderList, type HeaderPair } from '../../core/http.ts';
 import type { Deployment } from '../../core/snapshot.ts';
 import type { Usage } from '../../core/usage.ts';
-import { type BookedAttempt, ledgerEvent } from './ledger-events.ts';
+import { type BookedAttempt, bookedEvents, ledgerEvent } from './ledger-events.ts';
 
 const contextOf = (headers: readonly HeaderPair[] = []): RequestContext =>
   ({
@@ -80,4 +80,25 @@ test('a request that reached no model costs nothing', () => {
     [event.attempt, event.model, event.backend, event.cost, event.promptTokens, event.completionTokens, event.totalMs],
     [0, '', '', 0, 0, 0, 0],
   );
+});
+
+test('a job that found no room is no request of its tenant yet', () => {
+  const ctx = contextOf();
+  const job = { ...ctx, principal: { ...ctx.principal, job: { id: 'job_1', operation: 'op' } } } as RequestContext;
+  const unplaced = ledgerEvent(ctx, null, 'error', 'tenant');
+  const tried = ledgerEvent(ctx, attempt, 'error', 'tenant');
+  const first = ledgerEvent(ctx, { ...attempt, number: 1 }, 'error', 'gateway');
+  for (const status of [429, 503]) {
+    assert.deepEqual(bookedEvents(job, { thrownAway: [], end: unplaced, status }), []);
+    const events = bookedEvents(job, { thrownAway: [first], end: tried, status });
+    assert.deepEqual(
+      events.map(({ attempt: number, chargedTo, cost }) => [number, chargedTo, cost]),
+      [
+        [1, 'gateway', 18],
+        [2, 'gateway', 18],
+      ],
+    );
+  }
+  assert.deepEqual(bookedEvents(job, { thrownAway: [], end: tried, status: 400 }), [tried], 'that is its answer');
+  assert.deepEqual(bookedEvents(ctx, { thrownAway: [], end: unplaced, status: 429 }), [unplaced], 'nobody asks again');
 });

@@ -1,5 +1,6 @@
 import { requestTypeOf } from '../../core/request-type.ts';
 import type { RequestContext } from '../../core/context.ts';
+import { NO_ROOM } from '../../core/job.ts';
 import { type LedgerEvent, type LedgerStatus, ledgerTokens } from '../../core/ledger-event.ts';
 import { costOf, type MicroUnits } from '../../core/money.ts';
 import type { Deployment } from '../../core/snapshot.ts';
@@ -13,6 +14,22 @@ export interface BookedAttempt {
   readonly usageFlag: string | null;
   readonly firstTokenMs: number | null;
   readonly totalMs: number;
+}
+
+/**
+ * What a request is booked as. `end`: of the one that its client got; `status`: what the client was told. A job that found no room waits
+ * on, so its tenant had no request yet: only its tries, if any reached a model, are booked, and they are the gateway's.
+ */
+export function bookedEvents(
+  ctx: Pick<RequestContext, 'principal'>,
+  {
+    thrownAway,
+    end,
+    status,
+  }: { readonly thrownAway: readonly LedgerEvent[]; readonly end: LedgerEvent; readonly status: number },
+): readonly LedgerEvent[] {
+  if (ctx.principal.job === undefined || !NO_ROOM.has(status)) return [...thrownAway, end];
+  return [...thrownAway, ...(end.attempt > 0 ? [{ ...end, chargedTo: 'gateway' as const }] : [])];
 }
 
 /** One cost event. `deployment` null stands for a request that reached no model. */

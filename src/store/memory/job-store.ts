@@ -42,7 +42,7 @@ export class MemoryJobStore implements JobStore {
       return kept.job;
     }
     const due = [...this.#jobs.values()].filter(({ job, until }) => job.state === 'queued' && until <= now);
-    const [next] = due.toSorted((a, b) => a.until - b.until);
+    const [next] = due.toSorted((a, b) => a.job.createdAt - b.job.createdAt);
     if (next === undefined) return null;
     next.job = { ...next.job, state: 'running' };
     next.holder = holder;

@@ -13,8 +13,8 @@ export interface RedisJobStoreOptions {
 }
 
 /**
- * One hash a job, a sorted set of those that wait (by when they may be begun) and of those that run (by the end of their lease),
- * and what all of them come to. KEYS[1] begins every key: all lie in one slot.
+ * One hash a job; sorted sets of those that may be begun (by their age), those that may not yet (by when they may) and those that run
+ * (by the end of their lease); and what all of them come to. KEYS[1] begins every key: all lie in one slot.
  */
 const COMMON = `
 local p = KEYS[1]
@@ -22,6 +22,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function key(id) return p .. ':' .. id end
 local function leave(id)
+  redis.call('ZREM', p .. ':ready', id)
   redis.call('ZREM', p .. ':waiting', id)
   redis.call('ZREM', p .. ':running', id)
   redis.call('HINCRBY', p .. ':sums', 'count', -1)
@@ -35,6 +36,7 @@ local function over(id, state, answer, keep)
   if answer ~= '' then redis.call('HSET', key(id), 'answer', answer) end
   redis.call('PEXPIRE', key(id), keep)
 end
+local function ready(id) redis.call('ZADD', p .. ':ready', redis.call('HGET', key(id), 'created') or now, id) end
 local function held(id, holder)
   local found = redis.call('HMGET', key(id), 'state', 'holder')
   return found[1] == 'running' and found[2] == holder
@@ -48,7 +50,7 @@ local own = tonumber(redis.call('HGET', p .. ':tenants', tenant) or 0)
 if count >= tonumber(ARGV[4]) or own >= tonumber(ARGV[5]) or all + bytes > tonumber(ARGV[6]) then return 0 end
 redis.call('HSET', key(id), 'tenant', tenant, 'bytes', bytes, 'state', 'queued', 'attempts', 0, 'operation', ARGV[7],
   'created', ARGV[8], 'expires', ARGV[9], 'request', ARGV[10], 'holder', '')
-redis.call('ZADD', p .. ':waiting', now, id)
+ready(id)
 redis.call('HINCRBY', p .. ':sums', 'count', 1)
 redis.call('HINCRBY', p .. ':sums', 'bytes', bytes)
 redis.call('HINCRBY', p .. ':tenants', tenant, 1)
@@ -62,15 +64,19 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', p .. ':running', '-inf', now, 'L
   else
     redis.call('HINCRBY', key(id), 'attempts', 1)
     redis.call('HSET', key(id), 'state', 'queued', 'holder', '')
-    redis.call('ZADD', p .. ':waiting', now, id)
+    ready(id)
   end
 end
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', p .. ':waiting', '-inf', now, 'LIMIT', 0, 20)) do
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', p .. ':waiting', '-inf', now, 'LIMIT', 0, 100)) do
+  redis.call('ZREM', p .. ':waiting', id)
+  ready(id)
+end
+for _, id in ipairs(redis.call('ZRANGE', p .. ':ready', 0, 0)) do
   if tonumber(redis.call('HGET', key(id), 'expires') or 0) <= now then
     over(id, 'expired', '', keep)
     return id
   else
-    redis.call('ZREM', p .. ':waiting', id)
+    redis.call('ZREM', p .. ':ready', id)
     redis.call('ZADD', p .. ':running', now + lease, id)
     redis.call('HSET', key(id), 'state', 'running', 'holder', holder)
     return id
@@ -110,7 +116,7 @@ over(ARGV[1], 'cancelled', '', ARGV[3])
 return 'cancelled'`;
 
 const COUNTS = `${COMMON}
-return { redis.call('ZCARD', p .. ':waiting'), redis.call('ZCARD', p .. ':running'),
+return { redis.call('ZCARD', p .. ':ready') + redis.call('ZCARD', p .. ':waiting'), redis.call('ZCARD', p .. ':running'),
   tonumber(redis.call('HGET', p .. ':sums', 'bytes') or 0) }`;
 
 /** `JobStore` in Redis. */

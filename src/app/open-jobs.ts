@@ -84,6 +84,7 @@ export function openJobs(options: OpenJobsOptions): OpenedJobs {
         holder,
         count: figures.ended,
         log,
+        clock: systemClock,
       });
       timer = setInterval(() => {
         if (settings() !== null) stores.jobs.counts().then(figures.under, () => {});

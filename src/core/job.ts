@@ -13,7 +13,7 @@ export interface Job {
   /** Under which its quota is reserved, and settled once, however often it is begun; another one after a run that found no room. */
   readonly operation: OperationId;
   readonly createdAt: number;
-  /** Not begun after this. */
+  /** Not begun after this; when it is over, kept until this. */
   readonly expiresAt: number;
   /** How often it was begun and not brought to an end. */
   readonly attempts: number;

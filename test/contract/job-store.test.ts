@@ -137,6 +137,22 @@ for (const [name, open] of Object.entries({ memory, redis }))
       assert.deepEqual(await store.counts(), { queued: 0, running: 3, bytes: 30 });
     });
 
+    test('what is over says until when it is kept, however it ended', async () => {
+      const store = await fresh();
+      const began = Date.now();
+      await store.add(job('old', { forMs: -1 }), BOUNDS);
+      await store.claim('h', 1000, 5000);
+      for (const id of ['done', 'unwanted']) await store.add(job(id), BOUNDS);
+      await store.claim('h', 1000, 5000);
+      await store.cancel('unwanted', 'acme', 5000);
+      await store.finish('done', 'h', { state: 'completed', answer: 'sealed', keepMs: 5000 });
+      for (const [id, state] of Object.entries({ old: 'expired', done: 'completed', unwanted: 'cancelled' })) {
+        const { state: is, expiresAt = 0 } = (await store.get(id)) ?? {};
+        assert.equal(is, state);
+        assert.ok(expiresAt >= began + 4990 && expiresAt <= Date.now() + 5010, `${id}: ${expiresAt - began}`);
+      }
+    });
+
     test('one that is too old is given once, as such', async () => {
       const store = await fresh();
       await store.add(job('a', { forMs: -1 }), BOUNDS);

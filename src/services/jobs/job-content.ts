@@ -7,6 +7,8 @@ export interface KeptRequest {
   readonly headers: readonly HeaderPair[];
   /** Base64. */
   readonly body: string;
+  /** The model asked for. */
+  readonly model?: string;
   readonly who: Principal;
 }
 

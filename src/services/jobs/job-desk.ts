@@ -97,7 +97,8 @@ export function createJobDesk(options: JobDeskOptions): JobDesk {
       if (outcome === 'cancelled') await release(job.tenant, job.operation);
       count('cancelled');
       tell('job.cancelled', who, job);
-      return response(200, shown({ ...job, state: outcome === 'cancelled' ? 'cancelled' : job.state }, null));
+      const now = outcome === 'cancelled' ? await reach(() => store.get(id)) : null;
+      return response(200, shown(now ?? job, null));
     },
   };
 }
@@ -113,6 +114,7 @@ function describe(
     path: ctx.head.path.split('?', 1)[0] ?? '',
     headers: [...headers, ['x-request-id', ctx.shownId]],
     body: ctx.request.raw.toString('base64'),
+    model: ctx.request.model,
     who: ctx.principal,
   });
   // The reservation outlives the request that made it: it is the job's own.

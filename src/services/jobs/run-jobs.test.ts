@@ -44,6 +44,7 @@ async function world(t: { after: (end: () => unknown) => void }, send: RunJobsOp
     holder: 'h',
     count: (outcome) => void outcomes.push(outcome),
     log: { debug: () => {}, warn: () => {} },
+    clock: { time: () => Date.now() },
     everyMs: 5,
     leaseMs: 60,
   });
@@ -70,6 +71,58 @@ test('what finds no room waits, and takes another operation', async (t) => {
   for (let n = 0; n < 400 && outcomes.length === 0; n += 1) await sleep(5);
   const job = await store.get(ID);
   assert.deepEqual([job?.state, job?.operation, job?.attempts, outcomes.join()], ['queued', 'op-2', 0, 'put_back']);
+});
+
+test('a model that is full is asked by one job, and those that wait get their turn in order, as soon as there is room', async (t) => {
+  const store = new MemoryJobStore({ clock: { time: () => Date.now() } });
+  const [served, asked]: [string[], string[]] = [[], []];
+  let isBusy = false;
+  const FULL: KeptAnswer = {
+    status: 429,
+    headers: { 'retry-after': '16' },
+    body: '{"error":{"code":"deployment_saturated"}}',
+  };
+  const run = runJobs({
+    settings: () => ({ ...rules, concurrency: 4 }),
+    store,
+    seal: () => seal,
+    send: async (_gateway, { body, model }) => {
+      asked.push(body);
+      if (model === 'small') return OK;
+      if (isBusy) return FULL;
+      isBusy = true;
+      await sleep(100);
+      isBusy = false;
+      served.push(body);
+      return OK;
+    },
+    release: async () => {},
+    newOperation: () => 'op-2' as OperationId,
+    holder: 'h',
+    count: () => {},
+    log: { debug: () => {}, warn: () => {} },
+    clock: { time: () => Date.now() },
+    everyMs: 5,
+  });
+  t.after(() => run.close(0));
+  const names = Array.from({ length: 6 }, (_, at) => `job_${String(at).padStart(32, '0')}`);
+  const began = Date.now();
+  for (const [at, id] of names.entries()) {
+    const request = seal.seal(
+      id,
+      writeRequest({ path: '/', headers: [], body: id, model: at === 5 ? 'small' : 'm', who }),
+    );
+    const [createdAt, expiresAt] = [began - 1000 + at, began + 60_000];
+    await store.add(
+      { id, tenant: 'acme', operation: 'op-1' as OperationId, createdAt, expiresAt, request },
+      rules.bounds,
+    );
+  }
+  while (served.length < 5 && Date.now() - began < 9000) await sleep(5);
+  assert.deepEqual(served, names.slice(0, 5));
+  assert.ok(Date.now() - began < 6000, 'nobody waits for as long as one who comes now would');
+  assert.ok(asked.filter((id) => id !== names[5]).length <= 30, String(asked.length));
+  assert.equal(asked.indexOf(names[5] ?? ''), asked.lastIndexOf(names[5] ?? ''), 'another model is not held up');
 });
 
 test('one that is too old, or was begun too often, gives its reservation back', async (t) => {

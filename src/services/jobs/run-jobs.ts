@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Job, Jobs } from '../../core/job.ts';
+import { type Job, type Jobs, NO_ROOM } from '../../core/job.ts';
+import type { Clock } from '../../core/ports/clock.ts';
 import type { JobStore } from '../../core/ports/job-store.ts';
 import type { OperationId } from '../../core/ids.ts';
 import type { Log } from '../../core/ports/telemetry.ts';
+import { FullModels } from './full-models.ts';
 import { type KeptAnswer, type KeptRequest, readRequest } from './job-content.ts';
 import type { JobSeal } from './seal-job.ts';
 
@@ -19,6 +21,7 @@ export interface RunJobsOptions {
   readonly newOperation: () => OperationId;
   readonly count: (outcome: 'completed' | 'failed' | 'cancelled' | 'expired' | 'put_back') => void;
   readonly log: Pick<Log, 'debug' | 'warn'>;
+  readonly clock: Pick<Clock, 'time'>;
   readonly everyMs?: number;
   readonly leaseMs?: number;
 }
@@ -27,8 +30,6 @@ export interface RunJobsOptions {
 const LEASE_MS = 8000;
 const WAIT_MS = 5000;
 const MOST_WAIT_MS = 300_000;
-/** No room now, by any limit: it waits on. */
-const LATER: ReadonlySet<number> = new Set([429, 503]);
 
 /**
  * Runs what waits, a few at once. A worker that dies lets go of its jobs when their leases end, and others begin them anew; quota is
@@ -38,6 +39,7 @@ export function runJobs(options: RunJobsOptions): { readonly close: (patienceMs:
   const { settings, store, holder, log, everyMs = 500 } = options;
   const running = new Set<Promise<void>>();
   const closing = new AbortController();
+  const full = new FullModels(options);
   let looking = false;
   const over = new AbortController();
 
@@ -49,7 +51,7 @@ export function runJobs(options: RunJobsOptions): { readonly close: (patienceMs:
       while (running.size < rules.concurrency && !over.signal.aborted) {
         const job = await store.claim(holder, options.leaseMs ?? LEASE_MS, rules.keepMs);
         if (job === null) return;
-        const work = runJob(job, rules, closing.signal, options)
+        const work = runJob(job, rules, closing.signal, { ...options, full })
           .catch((reason: unknown) => log.debug('a job could not be run', { error: asError(reason) }))
           .finally(() => {
             running.delete(work);
@@ -78,8 +80,13 @@ export function runJobs(options: RunJobsOptions): { readonly close: (patienceMs:
   };
 }
 
-async function runJob(job: Job, rules: Jobs, closing: AbortSignal, options: RunJobsOptions): Promise<void> {
-  const { store, seal, send, release, newOperation, holder, count, log, leaseMs = LEASE_MS } = options;
+async function runJob(
+  job: Job,
+  rules: Jobs,
+  closing: AbortSignal,
+  options: RunJobsOptions & { readonly full: FullModels },
+): Promise<void> {
+  const { full, store, seal, send, release, newOperation, holder, count, log, leaseMs = LEASE_MS } = options;
   const { id, tenant, operation } = job;
   const end = async (state: 'completed' | 'failed' | 'cancelled', answer: string | null): Promise<void> => {
     if (await store.finish(id, holder, { state, answer, keepMs: rules.keepMs })) count(state);
@@ -98,13 +105,21 @@ async function runJob(job: Job, rules: Jobs, closing: AbortSignal, options: RunJ
   const held = hold(id, { store, holder, leaseMs });
   try {
     const request = readRequest(seal().open(id, job.request));
+    const { model = '' } = request;
+    const behindMs = full.behind(model);
+    if (behindMs !== null) {
+      await store.putBack(id, holder, { waitMs: behindMs, counts: false });
+      return;
+    }
     const signal = AbortSignal.any([closing, held.signal]);
     const answer = await send(rules.gateway, request, seal().tokenOf(id), signal);
-    if (LATER.has(answer.status)) {
-      await store.putBack(id, holder, { waitMs: waitOf(answer), counts: false, operation: newOperation() });
+    if (NO_ROOM.has(answer.status)) {
+      const waitMs = full.refused(model, answer) ?? waitOf(answer);
+      await store.putBack(id, holder, { waitMs, counts: false, operation: newOperation() });
       count('put_back');
       return;
     }
+    full.served(model);
     await end('completed', seal().seal(id, JSON.stringify(answer)));
   } catch (reason) {
     if (held.why() === 'cancelled') {

@@ -33,11 +33,10 @@ async function burst(b: Bench, deployments: readonly Deployment[], count: number
 const refusalOf = (): 'refused' => 'refused';
 
 const rated = (rates: object, queue: number): Deployment =>
-  ({
-    ...deployment('m'),
+  Object.assign(deployment('m'), {
     queue: { size: queue, bytes: 1e6, timeoutMs: 1000, text: null },
     rates: { tokensPerSecond: null, requestsPerSecond: null, burstMs: 1000, ...rates },
-  }) as unknown as Deployment;
+  });
 
 /** With its bucket known and full. */
 function ratedBench(by: Deployment): Bench {

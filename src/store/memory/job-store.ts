@@ -120,9 +120,10 @@ export class MemoryJobStore implements JobStore {
   }
 
   #end(kept: Kept, state: JobState, answer: string | null, keepMs: number): void {
-    kept.job = { ...kept.job, state, answer, request: '' };
+    const until = this.#clock.time() + keepMs;
+    kept.job = { ...kept.job, state, answer, request: '', expiresAt: until };
     kept.holder = null;
-    kept.until = this.#clock.time() + keepMs;
+    kept.until = until;
   }
 
   #held(id: string, holder: string): Kept | null {

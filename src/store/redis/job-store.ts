@@ -32,7 +32,7 @@ local function leave(id)
 end
 local function over(id, state, answer, keep)
   leave(id)
-  redis.call('HSET', key(id), 'state', state, 'request', '', 'holder', '')
+  redis.call('HSET', key(id), 'state', state, 'request', '', 'holder', '', 'expires', now + tonumber(keep))
   if answer ~= '' then redis.call('HSET', key(id), 'answer', answer) end
   redis.call('PEXPIRE', key(id), keep)
 end

@@ -34,6 +34,7 @@ import type { ExplainAsk, Explained } from '../admin/admin-deps.ts';
 import { aliveOf } from './alive-of.ts';
 import { createExplainRoute } from './explain-route.ts';
 import type { Dialects } from './dialects.ts';
+import { forKnownModels } from './known-models.ts';
 import type { OpenedJobs } from './open-jobs.ts';
 import type { OpenedAudit } from './open-audit.ts';
 import { watchTries } from './watch-tries.ts';
@@ -137,7 +138,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     asError: createAsError({ log, metrics }),
     mayWatchBody,
     live,
-    jobs: options.jobs?.desk,
+    jobs: options.jobs === undefined ? undefined : forKnownModels(options.jobs.desk, route.routeOf),
     rollouts: options.rollouts,
     worker,
     metrics,

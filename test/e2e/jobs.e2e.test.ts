@@ -55,6 +55,7 @@ test('a request that nobody waits for is answered at once and served later, for 
   assert.equal((await job(path, { as: other })).status, 404);
   assert.equal((await job(path, { method: 'DELETE' })).status, 409);
   assert.equal(errorOf(await leave('m', { stream: true }))['code'], 'invalid_value');
+  assert.equal(errorOf(await leave('none'))['code'], 'model_not_found');
   const events = await gateway.ledger('acme', 1);
   assert.equal(events.filter(({ status }) => status === 'complete').length, 1);
 });

@@ -15,7 +15,7 @@ import { configReasons, createLiveConfig, type LiveConfig } from './live-config.
 import type { LoadedConfig } from './load.ts';
 import { localRedis } from './local-redis.ts';
 import { followOperators } from './follow-operators.ts';
-import { followLimits } from './follow-limits.ts';
+import { type FollowedLimits, followLimits } from './follow-limits.ts';
 import { auditExpiry } from './audit-expiry.ts';
 import { openAudit, type OpenedAudit } from './open-audit.ts';
 import { openRouting, type Routing } from './open-routing.ts';
@@ -124,7 +124,8 @@ async function assemble(
   const waits = [stores, state, operators.directory].map((part) => part.ready(STORE_WAIT_MS));
   await Promise.all([...waits, gateway.prefetch(loaded.snapshot)]);
   await steered.begin(gateway.prefetch, STORE_WAIT_MS);
-  const limits = followLimits({ config: config.current, gateway, store: stores.rateShares, holder });
+  const shares = { store: stores.rateShares, holder, clock: systemClock };
+  const limits = followLimits({ config: config.current, gateway, ...shares });
   opened.push(limits.close);
   const { server, neighbours } = await openWire({ loaded, index, runDir, gateway, log, metrics });
   opened.push(neighbours.close, async () => void (await server.drain(0)));
@@ -137,7 +138,7 @@ async function assemble(
   const ledger = tendLedger({ config: config.current, stores, holder, log, metrics });
 
   return {
-    report: () => reportOf({ index, gateway, config, metrics, stores, audit, ledger, state, steered }),
+    report: () => reportOf({ index, gateway, config, metrics, stores, audit, ledger, state, steered, limits }),
     async drain(noticeMs) {
       steered.close();
       await admin?.close();
@@ -182,6 +183,7 @@ interface Looked extends Parts {
   readonly ledger: TendedLedger;
   readonly state: WatchedStore;
   readonly steered: Steered;
+  readonly limits: Pick<FollowedLimits, 'waitsFor'>;
 }
 
 async function reportOf(looked: Looked): Promise<WorkerReport> {
@@ -202,9 +204,11 @@ async function conditionOf({
   ledger,
   state,
   steered,
+  limits,
 }: Looked): Promise<Pick<WorkerReport, 'ready' | 'reasons' | 'generation'>> {
   const durability = await stores.durability().catch(() => null);
   const loss = state.loss();
+  const waits = limits.waitsFor();
   const { routes, generation, ledger: rules } = config.current();
   const reasons = [
     ...(stores.state() === 'down' ? ['store: down'] : []),
@@ -213,9 +217,10 @@ async function conditionOf({
     ...configReasons(config),
     ...steered.problems(),
     ...ledger.problems(),
+    ...(waits === null ? [] : [waits]),
     ...(audit.state() === 'failing' ? ['audit: cannot be written'] : []),
   ];
   const isServed = stores.state() === 'up' || routes.some((route) => route.onStoreError === 'allow');
-  const ready = isServed && !mustRefuse(rules.onStateLost, state.kept());
+  const ready = isServed && waits === null && !mustRefuse(rules.onStateLost, state.kept());
   return { ready, reasons, generation };
 }

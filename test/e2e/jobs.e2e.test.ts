@@ -10,7 +10,10 @@ const { gateway, upstream } = await useGateway({
   workers: 2,
   config: ([a]) => ({
     backends: [{ name: 'a', endpoints: [{ url: `${a.url}/v1` }] }],
-    models: [{ name: 'm', deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }] }],
+    models: [
+      { name: 'm', deployments: [{ backend: 'a', price: { prompt_per_mtok: 1, completion_per_mtok: 2 } }] },
+      { name: 'narrow', deployments: [{ backend: 'a', limits: { concurrency: 1 } }] },
+    ],
     tenants: [{ name: 'small', limits: { tokens_per_day: 10 } }],
     ledger: { lease: '20s' },
     jobs: { key: 'ab'.repeat(32), per_tenant: 3 },
@@ -58,6 +61,26 @@ test('a request that nobody waits for is answered at once and served later, for 
   assert.equal(errorOf(await leave('none'))['code'], 'model_not_found');
   const events = await gateway.ledger('acme', 1);
   assert.equal(events.filter(({ status }) => status === 'complete').length, 1);
+});
+
+test('jobs that find no room get their turn soon, and the ledger has one request of each', async () => {
+  const before = (await gateway.ledger('acme', 1)).length;
+  upstream.respondWith(() => {
+    const whole = wholeAnswer();
+    return { ...whole, chunks: [{ delay_ms: 1500 }, ...(whole.chunks ?? [])] };
+  });
+  const left = await Promise.all([1, 2, 3].map(() => leave('narrow')));
+  for (const { headers } of left) {
+    const done = await ends(headers.get('location') ?? '', 20_000);
+    assert.equal((done['response'] as { status_code: number }).status_code, 200, JSON.stringify(done));
+  }
+  const figures = await (await fetch(`${gateway.ops}/metrics`)).text();
+  assert.match(figures, /^tokenlat_jobs_total\{.*put_back.*\} [1-9]/m, 'somebody found no room');
+  const events = (await gateway.ledger('acme', before + 3)).slice(before);
+  assert.deepEqual(
+    events.map(({ model, status, chargedTo }) => `${model} ${status} ${chargedTo}`),
+    Array(3).fill('narrow complete tenant'),
+  );
 });
 
 test('its quota is reserved when it is left: without it, nothing is kept', async () => {

@@ -106,7 +106,7 @@ async function runJob(
   try {
     const request = readRequest(seal().open(id, job.request));
     const { model = '' } = request;
-    const behindMs = full.behind(model);
+    const behindMs = await full.turn(model);
     if (behindMs !== null) {
       await store.putBack(id, holder, { waitMs: behindMs, counts: false });
       return;
@@ -119,7 +119,6 @@ async function runJob(
       count('put_back');
       return;
     }
-    full.served(model);
     await end('completed', seal().seal(id, JSON.stringify(answer)));
   } catch (reason) {
     if (held.why() === 'cancelled') {

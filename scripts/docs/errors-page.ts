@@ -12,7 +12,8 @@ Every error has the body of OpenAI's API, from us and from Envoy alike (\`local_
 
 Programs should look at \`code\`. With it come \`x-error-source\` (\`gateway\`: we or your request; \`model_service\`: the backend),
 \`x-request-id\`, \`retry-after\` in whole seconds where a moment is known, and \`x-original-error\`: what the backend said, redacted,
-at most 256 characters. An error object that a backend gave in OpenAI's own shape is passed on unchanged.
+at most 256 characters. An error object that a backend gave in OpenAI's own shape is passed on
+unchanged; where it lacks \`type\`, \`param\` or \`code\` those are filled in, from the table below.
 
 **A stream that has begun** keeps its status 200. It ends with one \`data:\` event that holds the error object, then
 \`data: [DONE]\`. Where the connection of the backend is reset in the middle, Envoy resets the client's as well: the client sees

@@ -35,7 +35,7 @@ export type ChatEvent =
   | { readonly kind: 'chunk'; readonly data: Buffer; readonly facts: ChunkFacts }
   | { readonly kind: 'answer'; readonly data: Buffer; readonly facts: ChunkFacts }
   | { readonly kind: 'comment'; readonly text: Buffer }
-  /** `raw`: the upstream's own body where it is an OpenAI error object that the client may read unchanged. */
+  /** `raw`: the upstream's own body where it is an OpenAI error object, with the fields that it lacked filled in. */
   | { readonly kind: 'error'; readonly error: GatewayError; readonly usage: Usage | null; readonly raw?: Buffer }
   /** The upstream finished as its protocol says. `clean` is false when the bytes just stopped. */
   | { readonly kind: 'end'; readonly clean: boolean };

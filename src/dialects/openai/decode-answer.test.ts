@@ -177,6 +177,22 @@ test('a JSON error in OpenAI form passes unchanged with status and Retry-After (
   assert.equal(written([busy]), body);
 });
 
+test('an error in OpenAI form that lacks fields gets those, and keeps what it says', () => {
+  const given = (status: number, body: string): unknown => JSON.parse(written(run([body], { status, headers: {} })));
+  assert.deepEqual(given(500, '{"error":{"message":"boom"}}'), {
+    error: { message: 'boom', type: 'upstream_error', param: null, code: 'upstream_error' },
+  });
+  assert.deepEqual(given(400, '{"error":{"message":"no","type":null,"code":"own","hint":[1]},"id":"r-1"}'), {
+    error: { message: 'no', type: 'invalid_request_error', param: null, code: 'own', hint: [1] },
+    id: 'r-1',
+  });
+  assert.deepEqual(given(200, '{"error":{"message":"late","type":"overloaded_error","param":"n"}}'), {
+    error: { message: 'late', type: 'overloaded_error', param: 'n', code: 'upstream_overloaded' },
+  });
+  const nulls = '{"error": {"message":"m","type":"t","param":null,"code":null}}';
+  assert.equal(written(run([nulls], { status: 500, headers: {} })), nulls);
+});
+
 const seen = (status: number, body: string): unknown[] => {
   const [{ error, raw }] = run([body], { status, headers: {} }) as [Loose];
   return [error.status, error.code, error.message, raw === undefined];

@@ -334,7 +334,7 @@ test('a call that was cut off stays cut off (TOOL-05)', () => {
 });
 
 test('an error inside a 200 stream is an error, and the last thing said (ERR-04)', () => {
-  const object = '{"error":{"message":"Overloaded","type":"overloaded_error","code":503},"x":1}';
+  const object = '{"error":{"message":"Overloaded","type":"overloaded_error","param":null,"code":503},"x":1}';
   const seen = relay([says('Half', null, 0, { usage: total(4, 1) }), `data: ${object}\n\n`, says('more'), STOP, DONE]);
   assert.ok(seen.raw.endsWith(`data: ${object}\n\n${DONE}`));
   const [error, ...others] = seen.events.filter(({ kind }) => kind === 'error' || kind === 'end') as Loose[];
@@ -348,6 +348,13 @@ test('an error inside a 200 stream is an error, and the last thing said (ERR-04)
     [named.json.at(-1).error.message, named.json.at(-1).error.code, named.done],
     ['bad', 'upstream_error', 1],
   );
+  const bare = relay([says('a'), 'data: {"error":{"message":"boom"}}\n\n']);
+  assert.deepEqual(bare.json.at(-1).error, {
+    message: 'boom',
+    type: 'upstream_error',
+    param: null,
+    code: 'upstream_error',
+  });
   const long = relay([`data: {"error":"${'m'.repeat(5000)}"}\n\n`]);
   assert.equal(long.json.at(-1).error.message.length, 1000);
   const key = relay(['data: {"error":{"type":"authentication_error","message":"bad key sk-1"}}\n\n']);

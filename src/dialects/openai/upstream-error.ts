@@ -1,25 +1,30 @@
 import { retryAfterMs } from '../../core/retry-after.ts';
 import { type ErrorCode, ERRORS, GatewayError } from '../../core/error.ts';
 import type { ResponseHead } from '../../core/http.ts';
-import { isObject, type Json } from '../../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 import { parseUpstream } from './parse-upstream.ts';
 
 const MAX_MESSAGE = 1000;
 const MAX_ORIGINAL = 500;
 const MAX_NAME = 64;
 
-/** An upstream's failure, and its body where the client may have it unchanged. */
+/** An upstream's failure, and its body where the client may have that: unchanged, or with the fields that it lacks. */
 export interface UpstreamFailure {
   readonly error: GatewayError;
   readonly raw?: Buffer;
+}
+
+interface OpenAiShape {
+  readonly whole: JsonObject;
+  readonly inner: JsonObject;
 }
 
 interface Told {
   readonly message: string | null;
   readonly type: string | null;
   readonly param: string | null;
-  /** Is it `{"error": {"message": "…"}}`, as OpenAI's clients read it? */
-  readonly openAi: boolean;
+  /** The object around it, where it is `{"error": {"message": "…"}}`, as OpenAI's clients read it. */
+  readonly openAi: OpenAiShape | null;
 }
 
 /** The failure that an answer with an error status is. The status is kept, `Retry-After` too. */
@@ -40,7 +45,7 @@ export function failureOfStatus(head: ResponseHead, body: Buffer): UpstreamFailu
     param: told.param,
     original,
   });
-  return told.openAi ? { error, raw: body } : { error };
+  return told.openAi === null ? { error } : { error, raw: completed(told.openAi, body, error) };
 }
 
 /** The failure that an error object in a 200 answer is, or null when `json` is none. */
@@ -57,7 +62,8 @@ export function failureInAnswer(
     param: told.param,
     original: raw.toString('utf8', 0, MAX_ORIGINAL),
   });
-  return told.openAi && code !== 'upstream_auth_failed' ? { error, raw } : { error };
+  if (told.openAi === null || code === 'upstream_auth_failed') return { error };
+  return { error, raw: completed(told.openAi, raw, error) };
 }
 
 /** An answer that is not what its protocol promises. `original` goes to headers and logs alone. */
@@ -85,12 +91,25 @@ function codeOfType(type: string | null): ErrorCode {
   return 'upstream_error';
 }
 
+/** `raw` where the error in it has all fields of OpenAI's object; else the same object with those that were missing from `error`. */
+function completed({ whole, inner }: OpenAiShape, raw: Buffer, { type, code }: GatewayError): Buffer {
+  const hasType = typeof inner['type'] === 'string' && inner['type'] !== '';
+  if (hasType && inner['param'] !== undefined && inner['code'] !== undefined) return raw;
+  const full = {
+    ...inner,
+    type: hasType ? inner['type'] : type,
+    param: inner['param'] ?? null,
+    code: inner['code'] ?? code,
+  };
+  return Buffer.from(JSON.stringify({ ...whole, error: full }));
+}
+
 /** Parts of a list of details that are told. */
 const MAX_DETAILS = 5;
 
 /** Reads the shapes in use: OpenAI's, Anthropic's, `{"error": "…"}`, vLLM's flat one and FastAPI's `detail`. */
 function tell(json: { readonly [key: string]: Json } | null): Told {
-  if (json === null) return { message: null, type: null, param: null, openAi: false };
+  if (json === null) return { message: null, type: null, param: null, openAi: null };
   const inner = json['error'];
   const from = isObject(inner) ? inner : json;
   const text = from['message'] ?? (typeof inner === 'string' ? inner : detailText(json['detail']));
@@ -98,7 +117,7 @@ function tell(json: { readonly [key: string]: Json } | null): Told {
     message: typeof text === 'string' && text !== '' ? text.slice(0, MAX_MESSAGE) : null,
     type: isObject(inner) || json['object'] === 'error' ? name(from['type']) : null,
     param: name(from['param']),
-    openAi: isObject(inner) && typeof inner['message'] === 'string',
+    openAi: isObject(inner) && typeof inner['message'] === 'string' ? { whole: json, inner } : null,
   };
 }
 

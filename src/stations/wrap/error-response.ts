@@ -7,7 +7,7 @@ import { redact } from './redact.ts';
 /** Longest piece of an upstream's own words that goes into `x-original-error`. */
 const MAX_ORIGINAL = 256;
 
-/** The one place where an error becomes an answer. `raw` is an upstream's own OpenAI-shaped body that passes unchanged. */
+/** The one place where an error becomes an answer. `raw` is an upstream's own OpenAI-shaped body, in the place of ours. */
 export function errorResponse(
   dialect: ClientDialect,
   error: GatewayError,

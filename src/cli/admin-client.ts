@@ -4,7 +4,7 @@ import https from 'node:https';
 import { isLoopback } from '../lib/address/address.ts';
 import { ApiError } from './api-error.ts';
 import { printable } from './printable.ts';
-import { UserError } from './user-error.ts';
+import { UserError, WordsError } from './user-error.ts';
 
 /** A record or a list, as the API gives it. */
 export type Answer = Readonly<Record<string, unknown>>;
@@ -114,11 +114,11 @@ export function createAdminClient({ url, token, tls = {}, timeoutMs = TIMEOUT_MS
 }
 
 function baseOf(text: string): URL {
-  if (!URL.canParse(text)) throw new UserError(`not a URL: ${printable(text)}`);
+  if (!URL.canParse(text)) throw new WordsError(`not a URL: ${printable(text)}`);
   const url = new URL(text);
   const bare = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
   if (!/^https?:$/.test(url.protocol) || !bare)
-    throw new UserError('the address of the admin API is http://HOST:PORT or https://HOST:PORT, without credentials');
+    throw new WordsError('the address of the admin API is http://HOST:PORT or https://HOST:PORT, without credentials');
   if (url.protocol === 'http:' && !isLoopback(hostOf(url)))
     throw new UserError(`the token would go to ${url.host} in the clear: use https`);
   return url;

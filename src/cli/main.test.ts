@@ -76,6 +76,19 @@ function run(...words: string[]) {
   return { status, stdout, stderr };
 }
 
+test('words that cannot be meant end with 2, in one line', () => {
+  for (const words of [
+    ['config', 'rollout', good],
+    ['picker', '-c', good, '--listen', '9002'],
+    ['picker', '-c', good, '--tls-key', 'key.pem'],
+    ['token', '-c', good, '--tenant', 't', '--ttl', 'long'],
+  ]) {
+    const { status, stderr } = run(...words);
+    assert.match(stderr, /^tokenlat: [^\n]+\n$/);
+    assert.equal(status, 2, stderr);
+  }
+});
+
 test('help names every command and is no error', () => {
   const { status, stdout, stderr } = run('--help');
   assert.deepEqual([status, stderr], [0, '']);

@@ -4,7 +4,7 @@ import { ConfigError } from '../app/config-error.ts';
 import { StartupError } from '../app/startup-error.ts';
 import { ApiError } from './api-error.ts';
 import { createProgram } from './program.ts';
-import { UserError } from './user-error.ts';
+import { UserError, WordsError } from './user-error.ts';
 
 /**
  * Exit codes: 0 done, 1 it went wrong, 2 the call's words are off, 3 the configuration is not fit to run, 4 the audit log is
@@ -36,7 +36,7 @@ function report(reason: unknown): number {
   }
   if (reason instanceof StartupError || reason instanceof UserError) {
     process.stderr.write(`tokenlat: ${reason.message}\n`);
-    return EXIT.failed;
+    return reason instanceof WordsError ? EXIT.usage : EXIT.failed;
   }
   process.stderr.write(`tokenlat: ${reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)}\n`);
   return EXIT.failed;

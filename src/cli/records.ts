@@ -2,7 +2,7 @@ import { type AdminClient, type Answer } from './admin-client.ts';
 import { formatLimit, parseLimit } from './limit-words.ts';
 import type { Cell, Column } from './output.ts';
 import type { LimitRule } from '../core/directory.ts';
-import { UserError } from './user-error.ts';
+import { WordsError } from './user-error.ts';
 
 /** A column that shows a field as it is; lists with spaces between. */
 export function field(name: string, title: string = name.replaceAll('_', ' ')): Column<Answer> {
@@ -55,7 +55,7 @@ export async function changeRecord(
   found: { readonly body: Answer; readonly etag: string | null },
   changes: Answer,
 ): Promise<Answer> {
-  if (Object.keys(changes).length === 0) throw new UserError('it is there already, and nothing was named to change');
+  if (Object.keys(changes).length === 0) throw new WordsError('it is there already, and nothing was named to change');
   return await client.write('PATCH', at, { body: changes, etag: found.etag });
 }
 

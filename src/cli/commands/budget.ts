@@ -5,7 +5,7 @@ import { decimal, parseAmount } from '../limit-words.ts';
 import { bar, jsonText, renderRows, showRecord, type Cell, type Column } from '../output.ts';
 import { changeRecord, deleteRecord, field, givenOf } from '../records.ts';
 import { processTerminal, type Terminal } from '../terminal.ts';
-import { UserError } from '../user-error.ts';
+import { UserError, WordsError } from '../user-error.ts';
 import { show } from '../watch.ts';
 
 interface ListFlags extends AdminFlags {
@@ -125,7 +125,7 @@ async function setBudget(client: AdminClient, tenant: string, flags: SetFlags, c
   const { line = null, period = 'month' } = flags;
   const id = flags.id ?? (await findBudget(client, { tenant, line, period }));
   if (id === null) {
-    if (flags.amount === undefined) throw new UserError('there is no such budget yet: name its --amount');
+    if (flags.amount === undefined) throw new WordsError('there is no such budget yet: name its --amount');
     return await client.write('POST', pathOf('budgets'), { body: { tenant, business_line: line, period, ...changes } });
   }
   const at = pathOf('budgets', id);
@@ -144,7 +144,7 @@ async function findBudget(
   const all = await client.list(pathOf('budgets'), { tenant });
   const same = all.filter((budget) => budget['business_line'] === line && budget['period'] === period);
   const ids = same.map((budget) => String(budget['id']));
-  if (ids.length > 1) throw new UserError(`there are several such budgets: name one with --id (${ids.join(', ')})`);
+  if (ids.length > 1) throw new WordsError(`there are several such budgets: name one with --id (${ids.join(', ')})`);
   return ids[0] ?? null;
 }
 

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { parseDuration } from '../../config/units.ts';
-import { type Answer, pathOf } from '../admin-client.ts';
+import { type AdminClient, type Answer, pathOf } from '../admin-client.ts';
 import { adminCommand, formatOf, openAdmin, wholeNumber, type AdminFlags } from '../admin-command.ts';
-import { type Format, jsonText, showRecord } from '../output.ts';
+import { type Column, type Format, jsonText, showRecord } from '../output.ts';
 import { printable } from '../printable.ts';
 import { field, givenOf } from '../records.ts';
 import { processTerminal, type Terminal } from '../terminal.ts';
-import { UserError } from '../user-error.ts';
+import { UserError, WordsError } from '../user-error.ts';
 import { parsePercent } from './deployments.ts';
 
 interface RolloutFlags extends AdminFlags {
@@ -19,8 +19,19 @@ interface RolloutFlags extends AdminFlags {
   readonly dryRun?: boolean;
 }
 
-const FIELDS = ['id', 'status', 'reason', 'percent', 'started_at', 'ends_at', 'by', 'old', 'new', 'verdict', 'digest'];
-const COLUMNS = FIELDS.map((name) => field(name));
+const VERDICT: Column<Answer> = {
+  title: 'verdict',
+  name: 'verdict',
+  value: ({ verdict }) => {
+    const { kind, words } = (verdict ?? {}) as Answer;
+    return typeof kind === 'string' ? `${kind}: ${String(words)}` : null;
+  },
+};
+const COLUMNS: readonly Column<Answer>[] = [
+  ...['id', 'status', 'reason', 'percent', 'started_at', 'ends_at', 'by', 'old', 'new'].map((name) => field(name)),
+  VERDICT,
+  field('digest'),
+];
 const MEANS: Readonly<Record<string, string>> = {
   percent: 'tried on a part of the requests',
   promotion: 'in force when it serves all',
@@ -33,7 +44,7 @@ export function rolloutCommand(terminal: Terminal = processTerminal): Command {
     .addCommand(
       adminCommand('status', 'show how it goes').action(async (_own: AdminFlags, command: Command) => {
         const flags: AdminFlags = command.optsWithGlobals();
-        const { body } = await (await openAdmin(flags, terminal)).get(CURRENT);
+        const { body } = await current(await openAdmin(flags, terminal));
         show(terminal, formatOf(flags), body);
       }),
     )
@@ -55,9 +66,9 @@ function startCommand(terminal: Terminal): Command {
     )
     .option('--dry-run', 'only say what would be done')
     .action(async (file: string | undefined, flags: RolloutFlags) => {
-      if (file === undefined) throw new UserError('name the new configuration, or one of status, abort, promote');
+      if (file === undefined) throw new WordsError('name the new configuration, or one of status, abort, promote');
       if (flags.percent === undefined || flags.for === undefined)
-        throw new UserError('name --percent and --for, such as --percent 5 --for 30m');
+        throw new WordsError('name --percent and --for, such as --percent 5 --for 30m');
       const body = givenOf({
         config: readText(file),
         percent: flags.percent,
@@ -76,8 +87,16 @@ function endCommand(name: 'abort' | 'promote', description: string, terminal: Te
   return adminCommand(name, description).action(async (_own: AdminFlags, command: Command) => {
     const flags: AdminFlags = command.optsWithGlobals();
     const client = await openAdmin(flags, terminal);
+    await current(client);
     show(terminal, formatOf(flags), await client.write('POST', `${CURRENT}/${name}`));
   });
+}
+
+async function current(client: AdminClient): Promise<{ readonly body: Answer }> {
+  const found = await client.find(CURRENT);
+  if (found === null)
+    throw new UserError('no configuration is rolled out: config rollout FILE --percent 5 --for 30m begins it');
+  return found;
 }
 
 function show(terminal: Terminal, format: Format, body: Answer): void {

@@ -7,7 +7,7 @@ import { streamIdBefore } from '../../cost/export/stream-id-before.ts';
 import type { ExportFormat } from '../../cost/export/export-ledger.ts';
 import { parseTime } from '../parse-time.ts';
 import type { Terminal } from '../terminal.ts';
-import { UserError } from '../user-error.ts';
+import { UserError, WordsError } from '../user-error.ts';
 import { booksOptions, withBooks, type BooksFlags } from '../with-books.ts';
 
 interface ExportFlags extends BooksFlags {
@@ -33,9 +33,9 @@ export function exportCommand(terminal: Terminal): Command {
     .option('-o, --output <file>', 'where to; default: standard output')
     .action(async (flags: ExportFlags) => {
       const { tenant = null, from = 0, to = terminal.time(), format, output } = flags;
-      if (from > to) throw new UserError('--from is later than --to');
+      if (from > to) throw new WordsError('--from is later than --to');
       if (format === 'parquet' && output === undefined && terminal.screen)
-        throw new UserError('Parquet is not for a screen: name a file with --output');
+        throw new WordsError('Parquet is not for a screen: name a file with --output');
       const { exportLedger } = await import('../../cost/export/export-ledger.ts');
       await withBooks(flags, async ({ ledger }) => {
         const pieces = exportLedger(ledger, {

@@ -7,7 +7,7 @@ import { repeated } from '../admin-command.ts';
 import { decimal } from '../limit-words.ts';
 import { parseTime } from '../parse-time.ts';
 import type { Terminal } from '../terminal.ts';
-import { UserError } from '../user-error.ts';
+import { UserError, WordsError } from '../user-error.ts';
 import { booksOptions, withBooks, type BooksFlags } from '../with-books.ts';
 
 interface RebuildFlags extends BooksFlags {
@@ -64,7 +64,7 @@ export function acceptLossCommand(terminal: Terminal): Command {
     .requiredOption('--reason <text>', 'for the audit')
     .action(async (flags: BooksFlags & { readonly reason: string }) => {
       const reason = flags.reason.trim().slice(0, 500);
-      if (reason === '') throw new UserError('--reason must say something');
+      if (reason === '') throw new WordsError('--reason must say something');
       const isEnded = await withBooks(flags, ({ epochs }) =>
         epochs.answer(answerOf(terminal, { how: 'accepted', reason, booked: 0 })),
       );

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ApiError } from '../api-error.ts';
-import { cliKit } from '../cli-kit.test.ts';
+import { cliKit, runCommand } from '../cli-kit.test.ts';
+import { UserError, WordsError } from '../user-error.ts';
 import { rolloutCommand } from './config-rollout.ts';
 import { deploymentsCommand, parsePercent } from './deployments.ts';
+import { pickerCommand } from './picker.ts';
 
 const kit = await cliKit();
 const file = join(tmpdir(), `tl-candidate-${process.pid}.yaml`);
@@ -46,6 +48,8 @@ test('a roll-out is looked at, begun, asked for, promoted and aborted', async ()
   );
   const shown = await kit.run(rolloutCommand, ['status', '--json']);
   assert.deepEqual(shown.json()['verdict'], { kind: 'unclear', words: 'too few requests' });
+  const verdict = (await kit.run(rolloutCommand, ['status'])).out;
+  assert.match(verdict, /^verdict +unclear: too few requests$/m);
   assert.match((await kit.run(rolloutCommand, ['promote'])).out, /^status +promoted$/m);
   assert.match((await kit.run(rolloutCommand, ['abort'])).out, /^status +aborted$/m);
 });
@@ -57,4 +61,22 @@ test('a roll-out without its terms, or of a file that is not there, is not begun
     [[`${file}.none`, '--percent', '5', '--for', '1m'], /cannot read/],
   ] as const)
     assert.match((await kit.run(rolloutCommand, [...args])).error?.message ?? '', says);
+});
+
+test('words that cannot be meant are told from what went wrong', async () => {
+  const { error: bare } = await kit.run(rolloutCommand, [file]);
+  assert.ok(bare instanceof WordsError);
+  const { error: listen } = await runCommand(pickerCommand, ['--listen', '9002']);
+  assert.ok(listen instanceof WordsError);
+  const { error: lost } = await kit.run(rolloutCommand, [`${file}.none`, '--percent', '5', '--for', '1m']);
+  assert.ok(!(lost instanceof WordsError));
+});
+
+test('where nothing is rolled out that is said, and how it begins', async () => {
+  const fresh = await cliKit();
+  for (const word of ['status', 'abort', 'promote']) {
+    const { error } = await fresh.run(rolloutCommand, [word]);
+    assert.ok(error instanceof UserError && !(error instanceof WordsError), word);
+    assert.match(error.message, /^no configuration is rolled out: config rollout FILE/);
+  }
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { untilStopped } from '../until-stopped.ts';
-import { UserError } from '../user-error.ts';
+import { UserError, WordsError } from '../user-error.ts';
 
 interface PickerFlags {
   readonly config: string;
@@ -48,13 +48,13 @@ export function pickerCommand(): Command {
 function placeOf(text: string): { readonly address: string; readonly port: number } {
   const [, address = '', digits = ''] = /^(.+):(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
-  if (address === '' || port > 65_535) throw new UserError('--listen must be an address and a port: 127.0.0.1:9002');
+  if (address === '' || port > 65_535) throw new WordsError('--listen must be an address and a port: 127.0.0.1:9002');
   return { address: address.replaceAll(/^\[|\]$/g, ''), port };
 }
 
 function tlsOf({ tlsCert, tlsKey, tlsCa }: PickerFlags) {
   if (tlsCert === undefined && tlsKey === undefined && tlsCa === undefined) return null;
-  if (tlsCert === undefined || tlsKey === undefined) throw new UserError('--tls-cert and --tls-key go together');
+  if (tlsCert === undefined || tlsKey === undefined) throw new WordsError('--tls-cert and --tls-key go together');
   return { cert: pem(tlsCert), key: pem(tlsKey), ca: tlsCa === undefined ? null : pem(tlsCa) };
 }
 

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { parseDuration } from '../../config/units.ts';
 import type { Snapshot } from '../../core/snapshot.ts';
-import { UserError } from '../user-error.ts';
+import { UserError, WordsError } from '../user-error.ts';
 
 interface TokenFlags {
   readonly config: string;
@@ -48,11 +48,11 @@ export function developmentToken(config: Snapshot, flags: Omit<TokenFlags, 'conf
   }
   const algorithm = issuer.algorithms.find((name) => name.startsWith('HS')) ?? 'HS256';
   const ttl = parseDuration(flags.ttl);
-  if (ttl === null) throw new UserError(`--ttl ${flags.ttl} is no duration; write 30m or 8h`);
+  if (ttl === null) throw new WordsError(`--ttl ${flags.ttl} is no duration; write 30m or 8h`);
   const quota =
     flags.quotaDaily === undefined ? null : Number(/^\d+$/.test(flags.quotaDaily) ? flags.quotaDaily : Number.NaN);
   if (quota !== null && !Number.isSafeInteger(quota))
-    throw new UserError('--quota-daily must be a whole number of tokens');
+    throw new WordsError('--quota-daily must be a whole number of tokens');
   const now = Math.floor(Date.now() / 1000);
   const payload = {
     iss: issuer.issuer,

@@ -24,14 +24,15 @@ export function traceCommand(): Command {
           throw new UserError(
             `no recent request has the id ${printable(id)} (traces are kept for ledger.keep, and are not written while Redis is away: the log has them)`,
           );
-        for (const trace of found) process.stdout.write(`${json ? JSON.stringify(trace) : describe(trace)}\n`);
+        for (const trace of found) process.stdout.write(`${json ? JSON.stringify(trace) : describeTrace(trace)}\n`);
       } finally {
         await reading.close();
       }
     });
 }
 
-function describe(trace: Recorded): string {
+/** The trace of a request as lines for eyes. */
+export function describeTrace(trace: Recorded): string {
   const list = (key: string): readonly Recorded[] => (Array.isArray(trace[key]) ? (trace[key] as Recorded[]) : []);
   const usage = (trace['usage'] ?? {}) as Recorded;
   const say = (label: string, ...words: readonly (string | null)[]): string | null => {
@@ -72,15 +73,16 @@ function describe(trace: Recorded): string {
     list('stations').map((row) => [row['station'], row['micros'], row['decision'], row['reason']]),
   );
   const attempts = table(
-    ['attempt', 'backend', 'model', 'outcome', 'status', 'at ms', 'head ms', 'reason'],
+    ['attempt', 'backend', 'endpoint', 'model', 'outcome', 'status', 'at ms', 'head ms', 'reason'],
     list('attempts').map((row) => [
       row['attempt'],
       row['backend'],
+      row['endpoint'] ?? '',
       row['model'],
       row['outcome'],
       row['status'],
-      row['startedMs'],
-      row['firstByteMs'],
+      row['started_ms'],
+      row['first_byte_ms'],
       row['reason'],
     ]),
   );

@@ -1,7 +1,7 @@
 import type { LedgerEvent } from '../core/ledger-event.ts';
 import type { LedgerEntry } from '../core/ports/quota-store.ts';
 
-/** `integer` fits a double exactly, `real` is any finite number, `time` is Unix milliseconds. */
+/** `integer` fits a double exactly, `real` is told to thousandths, `time` is Unix milliseconds. */
 export type ColumnType = 'text' | 'integer' | 'real' | 'boolean' | 'time';
 export type Cell = string | number | boolean | null;
 
@@ -76,6 +76,7 @@ export const LEDGER_COLUMNS: readonly LedgerColumn[] = [
 /** What an older entry lacks is empty, 0 or false, and text is whole Unicode: a lone surrogate fits into no file. */
 function cell(value: Cell | undefined, type: ColumnType, nullable: boolean): Cell {
   if (value === null || value === undefined) return nullable ? null : empty(type);
+  if (type === 'real') return Math.round(Number(value) * 1000) / 1000;
   return typeof value === 'string' ? wellFormed(value) : value;
 }
 

@@ -52,6 +52,14 @@ test('CSV has a header, quotes what needs it, and nothing that a spreadsheet wou
   assert.equal(cell(second, 'cost_micro'), '-3', 'a negative number is no formula');
 });
 
+test('times are told to thousandths', async () => {
+  const event = ledgerEvent({ totalMs: 4.8820000000000014, firstTokenMs: 0.1 + 0.2 });
+  const [line] = (await exported([event], 'jsonl')).toString().split('\n');
+  const row = JSON.parse(line ?? '') as Record<string, unknown>;
+  assert.deepEqual([row['total_ms'], row['first_token_ms']], [4.882, 0.3]);
+  assert.match((await exported([event], 'csv')).toString(), /,0\.3,4\.882,/);
+});
+
 test('JSON lines hold the same values', async () => {
   const lines = (await exported([odd, reversal], 'jsonl')).toString().split('\n');
   assert.equal(lines.pop(), '');

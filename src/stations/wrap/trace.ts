@@ -4,6 +4,7 @@ import type { Json } from '../../core/json.ts';
 import type { Ending } from '../../core/ending.ts';
 import { formatMicroUnits } from '../../core/money.ts';
 import type { RequestTrace } from '../../core/ports/trace-store.ts';
+import type { AttemptRecord } from '../../core/trail.ts';
 
 /** The one structured event of a request: what each station did, who served, what it cost. No prompt, no credential. */
 export function traceOf(ctx: Partial<RequestContext> & Arrived, ending: Ending): RequestTrace {
@@ -33,7 +34,7 @@ export function traceOf(ctx: Partial<RequestContext> & Arrived, ending: Ending):
     error: ending.kind === 'failed' ? ending.error.code : null,
     error_message: ending.kind === 'failed' ? ending.error.message.slice(0, 256) : null,
     stations: ctx.trail.stations(),
-    attempts: ending.attempts,
+    attempts: ending.attempts.map(shownAttempt),
     usage: {
       prompt_tokens: usage.prompt,
       cached_tokens: usage.cached,
@@ -44,8 +45,8 @@ export function traceOf(ctx: Partial<RequestContext> & Arrived, ending: Ending):
     },
     cost: booked === undefined ? null : formatMicroUnits(booked.cost),
     currency: booked?.currency ?? null,
-    first_token_ms: ending.firstTokenMs,
-    total_ms: Math.round(ending.totalMs * 1000) / 1000,
+    first_token_ms: thousandths(ending.firstTokenMs),
+    total_ms: thousandths(ending.totalMs),
     config_generation: ctx.config.generation,
     rollout: ctx.rollout ? { id: ctx.rollout.rollout, configuration: ctx.rollout.arm } : null,
   };
@@ -70,6 +71,14 @@ function shownClass({ decision }: Partial<RequestContext>): Json {
   const { classifier, class: name, by, margin } = classified;
   const isNumber = margin !== null && Number.isFinite(margin);
   return { classifier, class: name, by, margin: isNumber ? Math.round(margin * 1000) / 1000 : null };
+}
+
+function shownAttempt({ startedMs, firstByteMs, ...rest }: AttemptRecord): Json {
+  return { ...rest, started_ms: thousandths(startedMs), first_byte_ms: thousandths(firstByteMs) };
+}
+
+function thousandths(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms * 1000) / 1000;
 }
 
 function shownCandidate(judged: Judged): Json {

@@ -88,3 +88,25 @@ test('a prompt and a class are looked at as those of a request would be', () => 
   assert.deepEqual(seenOf(0).request.texts, []);
   assert.equal(seenOf(0).head.headers.get('x-request-class'), undefined);
 });
+
+test('a class that does not count is told with the reason', () => {
+  const wordsOf = (classifier: object | null, asked: string | null): string =>
+    createExplainRoute({
+      station: {
+        preview: () =>
+          ({
+            decision: { route: { id: 'r', classifier }, candidates: [], judged: () => [] },
+            words: 'as usual',
+          }) as never,
+      },
+      config: () => CONFIG,
+      clock: { now: () => 0, time: () => 0 },
+      surge: { level: () => 0 },
+    })({ ...ASK, class: asked }).words;
+  const work = { name: 'work', trustsHeader: true, classes: new Set(['agent', 'general']) };
+  assert.equal(wordsOf(work, 'agent'), 'as usual');
+  assert.equal(wordsOf(work, null), 'as usual');
+  assert.equal(wordsOf(work, 'foo'), 'as usual; class foo does not count: work has only agent, general');
+  assert.match(wordsOf({ ...work, trustsHeader: false }, 'agent'), /work does not take the client's word/);
+  assert.match(wordsOf(null, 'agent'), /the route has no classifier/);
+});

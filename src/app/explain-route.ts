@@ -7,7 +7,7 @@ import { NobodyLeft } from '../core/nobody-left.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import { nameOf } from '../core/places.ts';
 import type { SurgeView } from '../core/ports/surge.ts';
-import type { Snapshot } from '../core/snapshot.ts';
+import type { Route, Snapshot } from '../core/snapshot.ts';
 import { Trail } from '../core/trail.ts';
 import type { RouteContext } from '../stations/route/match-inputs.ts';
 import type { RouteStation } from '../stations/route/route.ts';
@@ -39,7 +39,7 @@ export function createExplainRoute({
         fallbackReason: decision.fallbackReason,
         classified: decision.classified,
         plan: decision.candidates.map(nameOf),
-        words,
+        words: [words, classNote(ask.class, decision.route)].filter((each) => each !== null).join('; '),
         candidates: decision.judged(),
         refused: null,
       };
@@ -50,6 +50,15 @@ export function createExplainRoute({
       return { ...NOTHING, candidates, refused: { code, status, message } };
     }
   };
+}
+
+/** Why the class that was asked for did not count; null where it did, or none was. */
+function classNote(asked: string | null, { classifier }: Route): string | null {
+  if (asked === null || (classifier?.trustsHeader === true && classifier.classes.has(asked))) return null;
+  if (classifier === null) return `class ${asked} does not count: the route has no classifier`;
+  const { name, classes } = classifier;
+  if (!classes.has(asked)) return `class ${asked} does not count: ${name} has only ${[...classes].join(', ')}`;
+  return `class ${asked} does not count: ${name} does not take the client's word (header: true)`;
 }
 
 const NOTHING = {

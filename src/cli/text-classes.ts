@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import { appraise, type Appraisal } from '../lib/text-classes/appraise.ts';
 import { createTextClassifier } from '../lib/text-classes/linear.ts';
 import { faultText, readTextModel, type TextModelFile, writeTextModel } from '../lib/text-classes/model-file.ts';
-import { shrunk } from '../lib/text-classes/quality-table.ts';
-import { TrainError, trainTextModel, type TrainOptions } from '../lib/text-classes/train.ts';
+import { shrunk, USUAL_STRENGTH } from '../lib/text-classes/quality-table.ts';
+import { type Sample, TrainError, trainTextModel, type TrainOptions } from '../lib/text-classes/train.ts';
 import { type Cell, type Column, jsonText, renderRows } from './output.ts';
 import { printable } from './printable.ts';
 import { readSamples, readText } from './samples.ts';
@@ -20,8 +20,14 @@ export interface TrainFlags extends ShownFlags, TrainOptions {
 /** What a configuration reads at the most. */
 const LARGEST_FILE = 1024 * 1024;
 
-/** Trains a model, writes it and says how good it is. Throws `UserError`. */
-export function train(data: string, { out, json = false, ...options }: TrainFlags): string {
+/** Fewer samples than this say nearly nothing of a class. */
+const FEW = USUAL_STRENGTH;
+
+/** Trains a model, writes it and says how good it is, and what speaks against it. Throws `UserError`. */
+export function train(
+  data: string,
+  { out, json = false, ...options }: TrainFlags,
+): { readonly text: string; readonly warnings: readonly string[] } {
   const samples = readSamples(data);
   const { model, predicted, table } = trained(() => trainTextModel(samples, options));
   const file: TextModelFile = { model, quality: table, samples: samples.length };
@@ -30,9 +36,37 @@ export function train(data: string, { out, json = false, ...options }: TrainFlag
     throw new UserError(`the model would be ${text.length} bytes, and ${LARGEST_FILE} are the most: use fewer --bits`);
   writeFile(out, text);
   const found = appraise(samples, { classes: predicted, table, isOwn: true });
-  return json
-    ? jsonText({ ...shownFile(file), appraisal: found, out, bytes: text.length })
-    : `${tableOf(file)}\nby samples left out of what was learned from:\n${appraisalText(found)}wrote ${out} (${text.length} bytes)\n`;
+  return {
+    text: json
+      ? jsonText({ ...shownFile(file), appraisal: found, out, bytes: text.length })
+      : `${tableOf(file)}\nby samples left out of what was learned from:\n${appraisalText(found)}wrote ${out} (${text.length} bytes)\n`,
+    warnings: doubts(samples, { classes: model.classes.map(({ name }) => name), predicted, right: found.right }),
+  };
+}
+
+interface Learned {
+  readonly classes: readonly string[];
+  readonly predicted: readonly string[];
+  readonly right: Appraisal['right'];
+}
+
+/** Why a model may be of no use. */
+function doubts(samples: readonly Sample[], { classes, predicted, right }: Learned): readonly string[] {
+  const counts = new Map(classes.map((name) => [name, 0]));
+  samples.forEach((sample, row) => {
+    const name = sample.class ?? predicted[row] ?? '';
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  });
+  const few = [...counts].filter(([, count]) => count < FEW).map(([name, count]) => `${name} (${count})`);
+  const largest = Math.max(...counts.values()) / samples.length;
+  return [
+    ...(few.length === 0
+      ? []
+      : [`classes with fewer than ${FEW} samples, of which little is learned: ${few.join(', ')}`]),
+    ...(right === null || right > largest
+      ? []
+      : ['samples left out were put in their class no better than if all were of the largest']),
+  ].map(printable);
 }
 
 /** Says how good a model is on samples that it was not learned from. Throws `UserError`. */

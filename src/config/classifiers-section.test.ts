@@ -49,6 +49,24 @@ function problems(text: string, model?: string): string[] {
   return result.ok ? [] : shown(result.problems);
 }
 
+test('a quality for what is no class is told of, where classes choose among its model', () => {
+  const judged = (name: string): string =>
+    `models: [{name: small, deployments: [{backend: b, profile: {quality_for: {${name}: 0.3}}}]}, {name: large, deployments: [{backend: b}]}]
+classifiers: [{name: work, header: true, rules: [{when: "true", class: code}], classes: [math], default: general}]
+`;
+  const route = `routes: [{name: r, ${CANDIDATES}, classify: work}]\n`;
+  const told = (text: string): string[] =>
+    shown(made(text).warnings)
+      .filter((line) => line.includes('quality_for'))
+      .map((line) => line.replace(/^[\d:]+ /, ''));
+  assert.deepEqual(told(judged('coed') + route), [
+    'models[0].deployments[0].profile.quality_for.coed: no classifier knows a class "coed": it counts only for requests with x-request-type: coed. Did you mean "code"?',
+  ]);
+  for (const name of ['code', 'math', 'general', 'chat', 'embeddings'])
+    assert.deepEqual(told(judged(name) + route), []);
+  assert.deepEqual(told(judged('batch')), [], 'nothing is chosen by class: it is a type');
+});
+
 test('off where nothing is said', () => {
   const { snapshot } = made(MODELS);
   assert.equal(snapshot.classifiers.size, 0);

@@ -66,6 +66,17 @@ test('everything else is unknown', () => {
   }
 });
 
+test('who asks for what is not served hears of all that is', () => {
+  assert.throws(
+    () => target('/v1/responses'),
+    (error: Error) => {
+      const told = error.message.match(/\/v1\/[a-z/]*[a-z]/g);
+      assert.deepEqual(told, ['/v1/chat/completions', '/v1/completions', '/v1/embeddings', '/v1/models', '/v1/jobs']);
+      return true;
+    },
+  );
+});
+
 test('no path makes anything but a target or one of our refusals', () => {
   const piece = fc.constantFrom(
     '/v1',

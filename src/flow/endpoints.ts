@@ -41,7 +41,7 @@ export function targetOf(head: RequestHead): Target {
   if (path.startsWith('/v1/fine_tun') || path.startsWith('/v1/fine-tun')) return { kind: 'disabled', path };
   throw new GatewayError(
     'unknown_endpoint',
-    'Unknown request URL. Served here: /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/models.',
+    'Unknown request URL. Served here: /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/models, and /v1/jobs/{id} of a job.',
   );
 }
 

@@ -16,12 +16,20 @@ const at = (name: string): string => path.join(dir, name);
 
 /** What a command printed; throws what it threw. */
 async function run(...words: readonly string[]): Promise<string> {
+  return (await shown(...words)).out;
+}
+
+async function shown(...words: readonly string[]): Promise<{ readonly out: string; readonly err: string }> {
   let out = '';
-  const terminal = { out: (text: string) => (out += text) } as unknown as Terminal;
+  let err = '';
+  const terminal = {
+    out: (text: string) => (out += text),
+    err: (text: string) => (err += text),
+  } as unknown as Terminal;
   const command = classifierCommand(terminal);
   for (const each of [command, ...command.commands]) each.exitOverride().configureOutput({ writeErr: () => {} });
   await command.parseAsync(words, { from: 'user' });
-  return out;
+  return { out, err };
 }
 
 function write(name: string, labelled: boolean): string {
@@ -61,6 +69,18 @@ test('classes that are made of outcomes, as JSON', async () => {
   assert.deepEqual(made.classes, ['c1', 'c2', 'c3']);
   assert.equal(made.appraisal.right, null);
   assert.equal(fs.statSync(at('judged.json')).size, made.bytes);
+});
+
+test('a model that is learned from next to nothing is written with a warning, any other without', async () => {
+  const few = at('few.jsonl');
+  const line = (prompt: string, name: string): string => JSON.stringify({ prompt, class: name, quality: { small: 1 } });
+  fs.writeFileSync(few, `${line('fix the bug', 'code')}\n${line('good morning', 'chat')}\n`);
+  const { out, err } = await shown('train', few, '-o', at('few.json'), '--bits', '8', '--json');
+  assert.equal((JSON.parse(out) as { samples: number }).samples, 2);
+  assert.match(err, /^warning: classes with fewer than 20 samples, .*: chat \(1\), code \(1\)\n/);
+  assert.match(err, /\nwarning: samples left out were put in their class no better than/);
+  const data = write('enough.jsonl', true);
+  assert.equal((await shown('train', data, '-o', at('enough.json'), '--bits', '10', '--penalty', '1')).err, '');
 });
 
 test('what is wrong is told with file and line', async () => {

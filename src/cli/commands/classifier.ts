@@ -39,7 +39,9 @@ function trainCommand(terminal: Terminal): Command {
     .option('--json', 'print JSON')
     .action(async (data: string, flags: TrainFlags) => {
       const { train } = await import('../text-classes.ts');
-      terminal.out(train(data, flags));
+      const { text, warnings } = train(data, flags);
+      terminal.out(text);
+      for (const warning of warnings) terminal.err(`warning: ${warning}\n`);
     });
 }
 

@@ -1,9 +1,13 @@
+import type { Endpoint } from '../../core/chat-request.ts';
 import { CLASS_HEADER } from '../../core/classifier.ts';
 import { faultText, readTextModel, type TextModelFile } from '../../lib/text-classes/model-file.ts';
 import { classesOf } from '../compile/compile-classifiers.ts';
 import { resolveAlias } from '../compile/resolve-alias.ts';
 import { didYouMean } from '../suggest.ts';
 import type { CheckContext } from './finding.ts';
+
+/** What `request.type` is where clients name none. */
+const ENDPOINTS: ReadonlySet<string> = new Set<Endpoint>(['chat', 'completions', 'embeddings']);
 
 type RouteEntry = CheckContext['document']['routes'][number];
 
@@ -39,7 +43,31 @@ export function checkClassifiers(context: CheckContext): ReadonlyMap<string, Tex
     else models.set(entry.name, model);
   });
   document.routes.forEach((route, index) => checkRoute(context, route, index, models));
+  checkQualities(context, models);
   return models;
+}
+
+/** Names in `quality_for` that are no class: a slip, or a type that clients must name. */
+function checkQualities({ document, warn }: CheckContext, models: ReadonlyMap<string, TextModelFile>): void {
+  const classes = new Set(document.classifiers.flatMap((entry) => [...classesOf(entry, models.get(entry.name))]));
+  // A model of texts that cannot be read may have any class.
+  if (document.classifiers.some(({ name, model }) => model !== undefined && !models.has(name))) return;
+  const classified = new Set(
+    document.routes
+      .filter(({ classify }) => classify !== undefined)
+      .flatMap(({ candidates }) => candidates.map(({ model }) => resolveAlias(document.aliases, model) ?? model)),
+  );
+  document.models.forEach((model, index) => {
+    if (!classified.has(model.name)) return;
+    model.deployments.forEach(({ profile }, at) => {
+      for (const name of Object.keys(profile?.quality_for ?? {}))
+        if (!classes.has(name) && !ENDPOINTS.has(name))
+          warn(
+            ['models', index, 'deployments', at, 'profile', 'quality_for', name],
+            `no classifier knows a class "${name}": it counts only for requests with x-request-type: ${name}.${didYouMean(name, [...classes])}`,
+          );
+    });
+  });
 }
 
 function checkRoute(

@@ -63,11 +63,17 @@ test('content types: JSON kinds and none; others are 415', () => {
   }
   for (const type of [
     'text/plain',
+    'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
     'application/json; charset=utf-16',
     'application/jsonx',
   ]) {
-    assert.throws(() => parse(chat(), CHAT, type), { code: 'unsupported_media_type', status: 415 });
+    assert.throws(() => parse(chat(), CHAT, type), {
+      code: 'unsupported_media_type',
+      status: 415,
+      param: 'content-type',
+      message: /header content-type must say so: application\/json/,
+    });
   }
 });
 

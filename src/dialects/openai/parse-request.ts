@@ -59,7 +59,9 @@ function checkContentType({ headers }: RequestHead): void {
   const json = essence === 'application/json' || essence === 'text/json' || essence.endsWith('+json');
   const charset = params.map((param) => param.trim()).find((param) => param.startsWith('charset='));
   const utf8 = charset === undefined || ['utf-8', 'utf8', 'us-ascii'].includes(charset.slice(8).replaceAll('"', ''));
-  if (!json || !utf8) throw new GatewayError('unsupported_media_type', 'The body must be JSON in UTF-8.');
+  if (json && utf8) return;
+  const message = 'The body must be JSON in UTF-8, and the header content-type must say so: application/json.';
+  throw new GatewayError('unsupported_media_type', message, { param: 'content-type' });
 }
 
 function endpointOf(path: string): Endpoint {

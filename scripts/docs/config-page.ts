@@ -6,8 +6,8 @@ const INTRODUCTION = `# Configuration
 
 One YAML file, \`tokenlat.yaml\`. Editors complete and check it by its JSON Schema:
 \`# yaml-language-server: $schema=…/schema/tokenlat.schema.json\` (also printed by \`tokenlat config schema\`).
-Three whole files: [minimal](../examples/minimal.yaml), [sidecar](../examples/sidecar.yaml),
-[every section](../examples/tokenlat.yaml).
+Whole files: [minimal](../examples/minimal.yaml), [sidecar](../examples/sidecar.yaml), [pool](../examples/pool.yaml),
+[Docker](../examples/compose/tokenlat.yaml), [every section](../examples/tokenlat.yaml).
 
 - \`tokenlat config check FILE\` says what is wrong with it by file, line and column, and exits with 3.
 - **References.** Inside any text: \`\${env:NAME}\`, \`\${env:NAME:-default}\`, \`\${file:PATH}\` (one line break at the end of the

@@ -43,7 +43,7 @@ export const CONFIG_CHECKS = {
 /** Environment variable by which workers learn where `tokenlat up` keeps sockets. */
 export const SOCKET_DIR_VARIABLE = 'TOKENLAT_SOCKET_DIR';
 
-/** Reads the configuration at `path`. `ownRedis`: the caller starts one where the file names none. Throws `ConfigError`. */
+/** Reads the configuration at `path`. `ownRedis`: the caller starts one where the file names none, or needs none. Throws `ConfigError`. */
 export function load(path: string, { ownRedis = false }: { readonly ownRedis?: boolean } = {}): LoadedConfig {
   const full = resolve(path);
   const result = loadConfig({ path: full, ...CONFIG_CHECKS, ownRedis, generation: 1 });

@@ -29,6 +29,7 @@ import { topCommand } from './commands/top.ts';
 import { traceCommand } from './commands/trace.ts';
 import { upCommand } from './commands/up.ts';
 import { version } from '../app/version.ts';
+import { freePort } from '../../test/render/envoy.ts';
 
 const completionOfNone = (): Command => completionCommand(new Command());
 const COMMANDS = [
@@ -214,4 +215,25 @@ test('what the admin API refuses is one line with its code, and has an exit code
       assert.deepEqual([ended, stderr], [exit, told]);
     }),
   );
+});
+
+test('a picker books nothing, and does not warn that nothing is kept', async () => {
+  const file = join(dir, 'picker.yaml');
+  const pool = CONFIG.replace('{name: b,', '{name: b, pool: {},').replace('/v1"', '"');
+  writeFileSync(file, `${pool}server: {ops: {port: ${await freePort()}}}\n`);
+  const child = spawn(process.execPath, [MAIN, 'picker', '-c', file, '--listen', '127.0.0.1:0'], { cwd: dir });
+  let told = '';
+  const picking = new Promise<void>((resolve) => {
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (piece: Buffer) => {
+        told += piece.toString();
+        if (told.includes('"picking"')) resolve();
+      });
+  });
+  const ended = once(child, 'close');
+  await Promise.race([picking, ended]);
+  child.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null], told);
+  assert.match(told, /"picking"/);
+  assert.doesNotMatch(told, /in memory/);
 });

@@ -41,6 +41,26 @@ test('every link between files of the project leads somewhere', () => {
   assert.deepEqual(broken, []);
 });
 
+test('every page and every whole example is found from the list of its kind', () => {
+  const files = markdownFiles().filter((name) => /^docs\/[^/]+\.md$/.test(name) && name !== 'docs/README.md');
+  const listed = new Set(links(read('docs/README.md')));
+  assert.deepEqual(
+    files.filter((name) => !listed.has(path.posix.basename(name))),
+    [],
+  );
+  const examples = fs.globSync(['examples/*.yaml', 'examples/*/tokenlat.yaml'], { cwd: ROOT });
+  assert.ok(examples.length >= 5, examples.join(' '));
+  const named = new Set(links(read('docs/configuration.md')));
+  assert.deepEqual(
+    examples.filter((name) => !named.has(`../${name.split(path.sep).join('/')}`)),
+    [],
+  );
+});
+
+test('no list is torn apart by an empty line before its last entry', () => {
+  assert.doesNotMatch(read('README.md'), /^- .*\n(?: {2}.*\n)*\n- /m);
+});
+
 const COMMANDS = createProgram().commands;
 
 test('every command that the pages show is one that there is, with its options', () => {

@@ -15,6 +15,7 @@ export const ROOT = path.resolve(import.meta.dirname, '..', '..');
 /** Stands in for the secrets that the examples take from the environment. */
 export const EXAMPLE_ENV = {
   TOKENLAT_KEY: 'an-example-key-of-some-length',
+  TOKENLAT_ADMIN_TOKEN: 'an-example-token-that-is-long-enough-for-the-api',
   TOKENLAT_JWT_SECRET: 'an-example-secret-that-is-long-enough',
   TOKENLAT_BATCH_KEY: 'an-example-key-of-some-length',
   VLLM_KEY: 'example',

@@ -33,7 +33,8 @@ export function pickerCommand(): Command {
         import('../../app/open-log.ts'),
         import('../../app/start-picker.ts'),
       ]);
-      const loaded = load(config);
+      // Nothing is booked here that could be lost: what the file keeps in Redis matters to the gateway alone.
+      const loaded = load(config, { ownRedis: true });
       const log = openLog(loaded.snapshot);
       for (const warning of loaded.warnings)
         log.warn('configuration', { path: warning.path, problem: warning.message });

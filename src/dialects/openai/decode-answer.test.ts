@@ -189,6 +189,8 @@ test('an error in OpenAI form that lacks fields gets those, and keeps what it sa
   assert.deepEqual(given(200, '{"error":{"message":"late","type":"overloaded_error","param":"n"}}'), {
     error: { message: 'late', type: 'overloaded_error', param: 'n', code: 'upstream_overloaded' },
   });
+  const code = written(run(['{"error":{"code":"c","message":"m"}}'], { status: 500, headers: {} }));
+  assert.equal(code, '{"error":{"message":"m","type":"upstream_error","param":null,"code":"c"}}');
   const nulls = '{"error": {"message":"m","type":"t","param":null,"code":null}}';
   assert.equal(written(run([nulls], { status: 500, headers: {} })), nulls);
 });

@@ -91,11 +91,15 @@ function codeOfType(type: string | null): ErrorCode {
   return 'upstream_error';
 }
 
+/** In OpenAI's order. */
+const FIELDS = { message: '', type: null, param: null, code: null } as const;
+
 /** `raw` where the error in it has all fields of OpenAI's object; else the same object with those that were missing from `error`. */
 function completed({ whole, inner }: OpenAiShape, raw: Buffer, { type, code }: GatewayError): Buffer {
   const hasType = typeof inner['type'] === 'string' && inner['type'] !== '';
   if (hasType && inner['param'] !== undefined && inner['code'] !== undefined) return raw;
   const full = {
+    ...FIELDS,
     ...inner,
     type: hasType ? inner['type'] : type,
     param: inner['param'] ?? null,

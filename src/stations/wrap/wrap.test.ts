@@ -164,6 +164,7 @@ test('no prompt, no credential and no query string is in it', () => {
     const text = JSON.stringify(traceOf(whole, each));
     assert.doesNotMatch(text, /secret/);
     assert.deepEqual(JSON.parse(text), traceOf(whole, each), 'it is plain JSON');
+    assert.doesNotMatch(text, /"[a-z]+[A-Z][A-Za-z]*":/, 'names are written alike');
   }
 });
 

@@ -1,8 +1,9 @@
 import type { Arrived, Authenticated, Received, RequestContext, Routed, Scheduled } from '../../core/context.ts';
 import type { Decision } from '../../core/decision.ts';
-import type { Ending } from '../../core/ending.ts';
+import type { CutBy, Ending } from '../../core/ending.ts';
 import { GatewayError } from '../../core/error.ts';
-import type { OperationId } from '../../core/ids.ts';
+import type { RequestId } from '../../core/ids.ts';
+import { NO_ROOM } from '../../core/job.ts';
 import type { Amounts } from '../../core/limit.ts';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.ts';
 import type { Clock } from '../../core/ports/clock.ts';
@@ -78,10 +79,10 @@ interface Booking {
   closed: boolean;
 }
 
-/** A request whose admission was refused, or never came to an end, took nothing. */
-function actualAmounts(booking: Booking | undefined, ending: Ending): Amounts {
+/** A request whose admission was refused, or never came to an end, took nothing; nor did a job that will be run again. */
+function actualAmounts(booking: Booking | undefined, ending: Ending, isJob: boolean): Amounts {
   if (booking === undefined || booking.verdict === null || booking.verdict.kind === 'denied') return NOTHING;
-  return takenBy(ending);
+  return isJob && NO_ROOM.has(ending.status) ? NOTHING : takenBy(ending);
 }
 
 /** Is a loss to be waited out? */
@@ -141,6 +142,9 @@ function tokensOf({ config, request }: RequestContext): number {
   return promptTokens + outputTokens;
 }
 
+/** Cuts after which a job is run again under the same operation. */
+const BEGUN_ANEW: ReadonlySet<CutBy> = new Set(['client', 'shutdown']);
+
 /** Gives back what was reserved and takes what was used. */
 async function settle(
   ctx: Partial<RequestContext> & Arrived,
@@ -151,7 +155,7 @@ async function settle(
   const { principal, operation } = ctx;
   // A reservation that is still on its way must be there before it can be settled, or it would be held until its lease ends.
   await booking?.admitting.catch(() => {});
-  const actual = actualAmounts(booking, ending);
+  const actual = actualAmounts(booking, ending, principal?.job !== undefined);
   // What failed in a way of its own may have been booked all the same.
   const verdict = booking?.verdict ?? null;
   const mayHold =
@@ -159,8 +163,8 @@ async function settle(
   // An event of a request that nobody served and nobody booked tells nothing that the log does not.
   const tells = ending.events.some((event) => event.attempt > 0) || verdict?.kind === 'held';
   if (principal === undefined || (!mayHold && !tells)) return;
-  // Whoever ran the job is gone: another one begins it anew under the same operation, and that one's use counts.
-  if (principal.job !== undefined && ending.kind === 'cut' && ending.by === 'client') return;
+  // Whoever ran the job is gone, or we are: it is begun anew under the same operation, and that run's use counts.
+  if (principal.job !== undefined && ending.kind === 'cut' && BEGUN_ANEW.has(ending.by)) return;
   await recorded?.(ctx.config);
   const outcome = await store.settle({ operation, tenant: principal.tenant, actual, events: ending.events });
   if (outcome === 'late') metrics.anomaly('late_settlement');
@@ -169,7 +173,8 @@ async function settle(
 /** Reserves quota, holds concurrency slots, and settles at the end. See the README. */
 export function createSchedule(options: ScheduleOptions): Schedule {
   const { store, workers, workerIndex, metrics, log, clock, directory = NO_DIRECTORY, recorded } = options;
-  const bookings = new Map<OperationId, Booking>();
+  /** By request: two runs of one job, of which one has lost it, are under one operation. */
+  const bookings = new Map<RequestId, Booking>();
   const finished = new WeakSet<object>();
   const leases = createLeaseKeeper({ store, metrics, log });
   const { again = ({ decision }) => decision, aliveOf = () => 1, sharesRates = false, after = afterByTimer } = options;
@@ -178,8 +183,8 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   const placement = new Placement({ gates, rooms, metrics, clock, again });
 
   /** A request that is over has no booking any more, and must not get another one: nobody would give it back. */
-  function bookingOf({ operation }: Arrived): Booking {
-    const booking = bookings.get(operation);
+  function bookingOf({ id }: Arrived): Booking {
+    const booking = bookings.get(id);
     if (booking === undefined) throw endedInQueue();
     return booking;
   }
@@ -190,13 +195,13 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     askedPriority(ctx);
     const admitting = admit(ctx, { store, metrics, directory });
     const booking: Booking = { verdict: null, admitting, seat: null, seats: [], start: 0, closed: false };
-    bookings.set(ctx.operation, booking);
+    bookings.set(ctx.id, booking);
     const verdict = await admitting;
     booking.verdict = verdict;
     if (verdict.kind === 'denied') throw verdict.error;
     if (verdict.kind === 'unbooked')
       return { note: { decision: 'unbooked', reason: verdict.reason }, adds: { admission: verdict } };
-    if (!booking.closed) leases.keep(ctx.operation, ctx.principal.tenant, ctx.config.ledger.leaseMs);
+    if (!booking.closed) leases.keep(ctx.id, ctx.operation, ctx.principal.tenant, ctx.config.ledger.leaseMs);
     const reason = `${verdict.reservedTokens} tokens reserved on ${verdict.limits.length} limits`;
     return { note: { decision: 'held', reason }, adds: { admission: verdict } };
   }
@@ -226,9 +231,9 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   async function finish(ctx: Partial<RequestContext> & Arrived, ending: Ending): Promise<void> {
     if (finished.has(ctx)) return;
     finished.add(ctx);
-    const booking = bookings.get(ctx.operation);
-    bookings.delete(ctx.operation);
-    leases.letGo(ctx.operation);
+    const booking = bookings.get(ctx.id);
+    bookings.delete(ctx.id);
+    leases.letGo(ctx.id);
     if (booking !== undefined) leaveAll(booking, ending);
     try {
       await settle(ctx, booking, ending, { store, metrics, recorded });
@@ -243,7 +248,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
 
   return {
     station: { name: 'schedule', run, place, attempt, finish },
-    placementOf: ({ operation }) => bookings.get(operation)?.start ?? 0,
+    placementOf: ({ id }) => bookings.get(id)?.start ?? 0,
     rates: gates,
     queues: () => rooms.rows(),
     tick: () => {

@@ -95,7 +95,7 @@ export function createJobDesk(options: JobDeskOptions): JobDesk {
       const outcome = await reach(() => store.cancel(id, who.tenant, rules().keepMs));
       if (outcome === null) throw new GatewayError('job_over', `The job is ${job.state} already.`);
       if (outcome === 'cancelled') await release(job.tenant, job.operation);
-      count('cancelled');
+      if (outcome === 'cancelled') count('cancelled');
       tell('job.cancelled', who, job);
       const now = outcome === 'cancelled' ? await reach(() => store.get(id)) : null;
       return response(200, shown(now ?? job, null));

@@ -36,7 +36,7 @@ export function holdJob(id: string, { store, holder, leaseMs, clock }: HoldJobOp
   const everyMs = Math.min(1000, leaseMs / 3);
   const timer = setInterval(() => {
     // Before the lease ends, not after: another one begins the job then.
-    if (clock.now() - heldAt > leaseMs - everyMs) stop('lost');
+    if (clock.now() - heldAt > leaseMs - 1.5 * everyMs) stop('lost');
     else void renew();
   }, everyMs);
   timer.unref();

@@ -11,7 +11,7 @@ export function sendJob(gateway: string, kept: KeptRequest, token: string, signa
   const [{ request }, opened] = gateway.startsWith('https:') ? [https, 'secureConnect'] : [http, 'connect'];
   const body = Buffer.from(kept.body, 'base64');
   const headers = {
-    ...Object.fromEntries(kept.headers),
+    ...sentOf(kept.headers),
     authorization: `Bearer ${token}`,
     'content-length': String(body.length),
   };
@@ -35,6 +35,13 @@ export function sendJob(gateway: string, kept: KeptRequest, token: string, signa
     });
     asked.end(body);
   });
+}
+
+/** A header that came twice goes twice. */
+function sentOf(headers: KeptRequest['headers']): Readonly<Record<string, readonly string[]>> {
+  const sent = new Map<string, string[]>();
+  for (const [name, value] of headers) sent.set(name, [...(sent.get(name) ?? []), value]);
+  return Object.fromEntries(sent);
 }
 
 /** Of an answer's headers, those that say what it is and who gave it. */

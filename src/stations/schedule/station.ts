@@ -90,8 +90,11 @@ export function mustRefuse(rule: Snapshot['ledger']['onStateLost'], kept: StateK
   return (rule === 'deny' && kept !== 'kept') || (rule === 'auto' && kept === 'lost');
 }
 
-/** What was lost may have been used up already: nothing is served on an empty memory unless that is wished. */
-function applyLossRule({ config }: Arrived, { stateLost }: Pick<ScheduleOptions, 'stateLost'>): void {
+/** What was lost may have been used up already: nothing is served on an empty memory unless that is wished. Throws `state_lost`. */
+export function applyLossRule(
+  { config }: Pick<Arrived, 'config'>,
+  { stateLost }: Pick<ScheduleOptions, 'stateLost'>,
+): void {
   const kept = stateLost?.() ?? 'kept';
   if (!mustRefuse(config.ledger.onStateLost, kept)) return;
   throw new GatewayError('state_lost', 'Limits are not known at the moment. Please try again later.', {

@@ -137,6 +137,8 @@ async function reserve(
     store: stores.quota,
     metrics,
     directory: operators.directory.view,
+    // Its place among those that run is taken when it runs.
+    part: 'use',
   });
   if (verdict.kind === 'denied') throw verdict.error;
   if (verdict.kind === 'unbooked')

@@ -1,4 +1,4 @@
-import type { OperationId, RequestId } from '../../core/ids.ts';
+import type { OperationId } from '../../core/ids.ts';
 import type { QuotaStore } from '../../core/ports/quota-store.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 
@@ -9,10 +9,10 @@ interface Lease {
   renewing: boolean;
 }
 
-/** Gives signs of life for the operation of every request, until the request lets go. */
+/** Gives signs of life for operations. `id` names who keeps one, for two may keep the same, until it lets go. */
 export interface LeaseKeeper {
-  keep(id: RequestId, operation: OperationId, tenant: string, leaseMs: number): void;
-  letGo(id: RequestId): void;
+  keep(id: string, operation: OperationId, tenant: string, leaseMs: number): void;
+  letGo(id: string): void;
   readonly size: number;
 }
 
@@ -29,11 +29,11 @@ export function createLeaseKeeper({
   readonly metrics: Metrics;
   readonly log: Log;
 }): LeaseKeeper {
-  const leases = new Map<RequestId, Lease>();
+  const leases = new Map<string, Lease>();
   let timer: NodeJS.Timeout | null = null;
   let period = Infinity;
 
-  async function renew(id: RequestId, lease: Lease): Promise<void> {
+  async function renew(id: string, lease: Lease): Promise<void> {
     const { operation } = lease;
     lease.renewing = true;
     try {

@@ -306,3 +306,44 @@ test('two runs of one job at the same time hold a slot each, and give both back'
   for (const ctx of runs) await finishOf(b, ctx);
   assert.equal(b.seen.at(-1), 'm@b runs 0');
 });
+
+test('a run of a job has a place among those that run, under an operation of its own, and gives it back however it ends', async () => {
+  const principal = { job: { id: 'job_1', operation: '0-op' } };
+  const limits = [
+    { unit: 'requests', window: { kind: 'concurrent' }, limit: 1, per: 'tenant' },
+    { unit: 'requests', window: { kind: 'sliding', seconds: 60 }, limit: 5, per: 'tenant' },
+  ];
+  for (const over of [{}, { kind: 'cut', by: 'client', status: 0 }]) {
+    const b = bench();
+    const ctx = Object.assign(context({ principal, limits }), { operation: '0-op' as OperationId });
+    await runOf(b, ctx);
+    assert.deepEqual(
+      b.store.admitted.map(({ operation, lines, onExpiry }) => [
+        operation,
+        lines.map(({ window }) => window.kind),
+        onExpiry === null,
+      ]),
+      [
+        [ctx.id, ['concurrent'], true],
+        ['0-op', ['sliding'], false],
+      ],
+    );
+    await finishOf(b, ctx, over);
+    const place = b.store.settled.filter(({ operation }) => operation === (ctx.id as string));
+    assert.deepEqual(
+      place.map(({ actual }) => actual.requests),
+      [0],
+    );
+  }
+  const full = bench();
+  const ctx = Object.assign(context({ principal, limits }), { operation: '0-op' as OperationId });
+  full.store.admitWith = async ({ lines }) =>
+    ({
+      kind: 'denied',
+      by: { line: lines[0] as LimitLine, remaining: 0, resetMs: 1 },
+      retryAfterMs: 1,
+      limits: [],
+    }) as AdmitResult;
+  assert.equal((await refusal(runOf(full, ctx))).status, 429);
+  assert.equal(full.store.admitted.length, 1);
+});

@@ -17,6 +17,7 @@ import type { Attempt, Note, Station, Step } from '../../core/station.ts';
 import { NOTHING, takenBy } from '../../core/settlement.ts';
 import { admit, type Verdict } from './admission.ts';
 import { estimateOf } from './estimate.ts';
+import { admitRun, leavePlace, placeOf } from './job-run.ts';
 import { createLeaseKeeper } from './lease-keeper.ts';
 import { Gates, type RateSource } from './gates.ts';
 import { endedInQueue, Placement, type Seat } from './placement.ts';
@@ -196,7 +197,8 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     if (finished.has(ctx)) throw endedInQueue();
     applyLossRule(ctx, options);
     askedPriority(ctx);
-    const admitting = admit(ctx, { store, metrics, directory });
+    const isJob = ctx.principal.job !== undefined;
+    const admitting = (isJob ? admitRun : admit)(ctx, { store, metrics, directory });
     const booking: Booking = { verdict: null, admitting, seat: null, seats: [], start: 0, closed: false };
     bookings.set(ctx.id, booking);
     const verdict = await admitting;
@@ -204,7 +206,10 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     if (verdict.kind === 'denied') throw verdict.error;
     if (verdict.kind === 'unbooked')
       return { note: { decision: 'unbooked', reason: verdict.reason }, adds: { admission: verdict } };
-    if (!booking.closed) leases.keep(ctx.id, ctx.operation, ctx.principal.tenant, ctx.config.ledger.leaseMs);
+    if (!booking.closed) {
+      leases.keep(ctx.id, ctx.operation, ctx.principal.tenant, ctx.config.ledger.leaseMs);
+      if (isJob) leases.keep(`${ctx.id} place`, placeOf(ctx), ctx.principal.tenant, ctx.config.ledger.leaseMs);
+    }
     const reason = `${verdict.reservedTokens} tokens reserved on ${verdict.limits.length} limits`;
     return { note: { decision: 'held', reason }, adds: { admission: verdict } };
   }
@@ -237,9 +242,12 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     const booking = bookings.get(ctx.id);
     bookings.delete(ctx.id);
     leases.letGo(ctx.id);
+    leases.letGo(`${ctx.id} place`);
     if (booking !== undefined) leaveAll(booking, ending);
     try {
       await settle(ctx, booking, ending, { store, metrics, recorded });
+      if (booking !== undefined && ctx.principal?.job !== undefined)
+        await leavePlace(ctx as RequestContext, { store, directory });
     } catch (error) {
       metrics.anomaly('settle_failed');
       log.error('a request could not be settled', {

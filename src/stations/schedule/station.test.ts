@@ -337,13 +337,12 @@ test('a run of a job has a place among those that run, under an operation of its
   }
   const full = bench();
   const ctx = Object.assign(context({ principal, limits }), { operation: '0-op' as OperationId });
-  full.store.admitWith = async ({ lines }) =>
-    ({
-      kind: 'denied',
-      by: { line: lines[0] as LimitLine, remaining: 0, resetMs: 1 },
-      retryAfterMs: 1,
-      limits: [],
-    }) as AdmitResult;
+  full.store.admitWith = async ({ lines }) => ({
+    kind: 'denied',
+    by: { line: lines[0] as LimitLine, remaining: 0, resetMs: 1 },
+    retryAfterMs: 1,
+    limits: [],
+  });
   assert.equal((await refusal(runOf(full, ctx))).status, 429);
   assert.equal(full.store.admitted.length, 1);
 });

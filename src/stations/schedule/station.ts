@@ -174,6 +174,25 @@ async function settle(
   if (outcome === 'late') metrics.anomaly('late_settlement');
 }
 
+/** What was taken for the request, and the place of a job's run. Never throws. */
+async function settleAll(
+  ctx: Partial<RequestContext> & Arrived,
+  booking: Booking | undefined,
+  ending: Ending,
+  options: Pick<ScheduleOptions, 'store' | 'metrics' | 'recorded' | 'log'> & { readonly directory: DirectoryView },
+): Promise<void> {
+  try {
+    await settle(ctx, booking, ending, options);
+    if (booking !== undefined && ctx.principal?.job !== undefined) await leavePlace(ctx as RequestContext, options);
+  } catch (error) {
+    options.metrics.anomaly('settle_failed');
+    options.log.error('a request could not be settled', {
+      operation: ctx.operation,
+      error: error instanceof Error ? error : undefined,
+    });
+  }
+}
+
 /** Reserves quota, holds concurrency slots, and settles at the end. See the README. */
 export function createSchedule(options: ScheduleOptions): Schedule {
   const { store, workers, workerIndex, metrics, log, clock, directory = NO_DIRECTORY, recorded } = options;
@@ -244,17 +263,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     leases.letGo(ctx.id);
     leases.letGo(`${ctx.id} place`);
     if (booking !== undefined) leaveAll(booking, ending);
-    try {
-      await settle(ctx, booking, ending, { store, metrics, recorded });
-      if (booking !== undefined && ctx.principal?.job !== undefined)
-        await leavePlace(ctx as RequestContext, { store, directory });
-    } catch (error) {
-      metrics.anomaly('settle_failed');
-      log.error('a request could not be settled', {
-        operation: ctx.operation,
-        error: error instanceof Error ? error : undefined,
-      });
-    }
+    await settleAll(ctx, booking, ending, { store, metrics, recorded, directory, log });
   }
 
   return {

@@ -82,8 +82,8 @@ export async function runJob(job: Job, run: Run): Promise<boolean> {
       const { reason } = found;
       log.debug('a job got no answer', { job: job.id, error: reason instanceof Error ? reason : undefined });
       const counts = !run.closing.aborted && !(reason instanceof NotSent);
-      await surely(() => putBack(job, { waitMs: run.closing.aborted ? 0 : WAIT_MS, counts }, run));
-      run.count('put_back');
+      const waitMs = run.closing.aborted ? 0 : WAIT_MS;
+      if ((await surely(() => putBack(job, { waitMs, counts }, run))) === 'queued') run.count('put_back');
       return !(reason instanceof NotSent);
     }
     return true;
@@ -126,14 +126,11 @@ async function take(
   const failedMs = counts ? Math.min(MOST_WAIT_MS, FAILED_WAIT_MS * 4 ** job.attempts) : 0;
   const waitMs = full.refused(model, answer) ?? Math.max(failedMs, waitOf(answer));
   const said = await putBack(job, { waitMs, counts, operation: newOperation() }, run);
-  if (said !== 'lost') count(said === 'queued' ? 'put_back' : said);
+  if (said !== 'queued') return;
+  count('put_back');
   // Who served the run settles it, with what its tries have cost. Should that worker be gone, the reservation must not stay.
-  if (said === 'queued')
-    run.later(
-      sleep(SETTLED_MS, undefined, { ref: false, signal: run.closing })
-        .catch(() => {})
-        .then(() => giveBack(job, run)),
-    );
+  const settled = sleep(SETTLED_MS, undefined, { ref: false, signal: run.closing }).catch(() => {});
+  run.later(settled.then(() => giveBack(job, run)));
 }
 
 async function putBack(
@@ -142,7 +139,10 @@ async function putBack(
   run: Run,
 ): Promise<'queued' | 'cancelled' | 'lost'> {
   const said = await run.store.putBack(job.id, run.holder, { ...how, keepMs: run.rules.keepMs });
-  if (said === 'cancelled') run.later(giveBack(job, run));
+  if (said === 'cancelled') {
+    run.count('cancelled');
+    run.later(giveBack(job, run));
+  }
   return said;
 }
 

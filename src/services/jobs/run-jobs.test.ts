@@ -210,11 +210,12 @@ test('a backend that cannot serve has been asked: the job waits longer, and the 
 });
 
 test('one that is cancelled and then finds no room is not run again', async (t) => {
-  const told = Promise.withResolvers<KeptAnswer>();
-  const { store, until, released, run } = await world(t, () => told.promise);
+  let tell: (answer: KeptAnswer) => void = () => {};
+  const told = new Promise<KeptAnswer>((resolve) => (tell = resolve));
+  const { store, until, released, run } = await world(t, () => told);
   await until('running');
   await store.cancel(ID, 'acme', 1000);
-  told.resolve(answered(429));
+  tell(answered(429));
   await until('cancelled');
   await run.close(0);
   assert.deepEqual(released, ['op-1']);

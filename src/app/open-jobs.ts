@@ -27,7 +27,7 @@ export interface OpenJobsOptions {
   readonly stores: Pick<Stores, 'jobs' | 'quota'>;
   readonly operators: { readonly directory: { readonly view: DirectoryView } };
   /** Has the store lost what it held? */
-  readonly stateLost: () => StateKept;
+  readonly state: { readonly kept: () => StateKept };
   readonly audit: Pick<AuditLog, 'append'>;
   readonly worker: number;
   readonly holder: string;
@@ -126,12 +126,12 @@ async function reserve(
   ctx: Arrived & Authenticated & Received,
   operation: OperationId,
   leaseMs: number,
-  { stores, metrics, operators, stateLost }: Pick<OpenJobsOptions, 'stores' | 'metrics' | 'operators' | 'stateLost'>,
+  { stores, metrics, operators, state }: Pick<OpenJobsOptions, 'stores' | 'metrics' | 'operators' | 'state'>,
 ): Promise<void> {
   const { config, principal, request } = ctx;
   if (!modelAllowed(principal, request.model, config))
     throw new GatewayError('model_not_allowed', 'Your credential does not allow this model.', { param: 'model' });
-  applyLossRule(ctx, { stateLost });
+  applyLossRule(ctx, { stateLost: state.kept });
   const held = { ...config, ledger: { ...config.ledger, leaseMs } };
   const verdict = await admit(Object.assign({}, ctx, { operation, config: held }), {
     store: stores.quota,

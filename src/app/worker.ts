@@ -102,7 +102,7 @@ async function assemble(
     config: config.current,
     stores,
     operators,
-    stateLost: state.kept,
+    state,
     audit,
     worker: index,
     holder,

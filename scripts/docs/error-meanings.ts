@@ -20,7 +20,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   endpoint_disabled: 'Fine-tuning paths are refused to everyone, with a line in the log.',
   unsupported_content_encoding: 'Compressed request bodies are not read.',
   unsupported_media_type: 'The body must be `application/json` in UTF-8.',
-  request_too_large: 'The body is larger than `limits.body`.',
+  request_too_large: 'The body is larger than `limits.body`, or a job than `jobs.bytes`.',
   request_headers_too_large: 'All headers together are larger than `limits.headers`.',
   upgrade_not_supported: 'HTTP/1.0, or a protocol upgrade (WebSocket).',
   missing_credentials: 'No `authorization`, `x-api-key` or `api-key`.',

@@ -4,6 +4,7 @@ import { newRequestId, type OperationId, operationOf } from '../core/ids.ts';
 import type { Jobs } from '../core/job.ts';
 import type { AuditLog } from '../core/ports/audit.ts';
 import { systemClock } from '../core/ports/clock.ts';
+import type { StateKept } from '../core/ports/epoch-store.ts';
 import type { DirectoryView } from '../core/ports/directory-view.ts';
 import type { JobDesk } from '../core/ports/job-desk.ts';
 import type { Log } from '../core/ports/telemetry.ts';
@@ -15,6 +16,7 @@ import { runJobs } from '../services/jobs/run-jobs.ts';
 import { createJobSeal, type JobSeal } from '../services/jobs/seal-job.ts';
 import { modelAllowed } from '../stations/authenticate/model-allowed.ts';
 import { admit } from '../stations/schedule/admission.ts';
+import { applyLossRule } from '../stations/schedule/station.ts';
 import type { Stores } from '../store/stores.ts';
 import { createJobMetrics } from '../telemetry/job-metrics.ts';
 import type { PromMetrics } from '../telemetry/metrics.ts';
@@ -24,6 +26,8 @@ export interface OpenJobsOptions {
   readonly config: () => Snapshot;
   readonly stores: Pick<Stores, 'jobs' | 'quota'>;
   readonly operators: { readonly directory: { readonly view: DirectoryView } };
+  /** Has the store lost what it held? */
+  readonly state: { readonly kept: () => StateKept };
   readonly audit: Pick<AuditLog, 'append'>;
   readonly worker: number;
   readonly holder: string;
@@ -122,16 +126,19 @@ async function reserve(
   ctx: Arrived & Authenticated & Received,
   operation: OperationId,
   leaseMs: number,
-  { stores, metrics, operators }: Pick<OpenJobsOptions, 'stores' | 'metrics' | 'operators'>,
+  { stores, metrics, operators, state }: Pick<OpenJobsOptions, 'stores' | 'metrics' | 'operators' | 'state'>,
 ): Promise<void> {
   const { config, principal, request } = ctx;
   if (!modelAllowed(principal, request.model, config))
     throw new GatewayError('model_not_allowed', 'Your credential does not allow this model.', { param: 'model' });
+  applyLossRule(ctx, { stateLost: state.kept });
   const held = { ...config, ledger: { ...config.ledger, leaseMs } };
   const verdict = await admit(Object.assign({}, ctx, { operation, config: held }), {
     store: stores.quota,
     metrics,
     directory: operators.directory.view,
+    // Its place among those that run is taken when it runs.
+    part: 'use',
   });
   if (verdict.kind === 'denied') throw verdict.error;
   if (verdict.kind === 'unbooked')

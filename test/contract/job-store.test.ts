@@ -108,7 +108,7 @@ for (const [name, open] of Object.entries({ memory, redis }))
       await store.add(job('a'), BOUNDS);
       await store.claim('h', 1000, KEEP);
       const operation = '0-second' as OperationId;
-      assert.ok(await store.putBack('a', 'h', { waitMs: 100, counts: true, operation }));
+      assert.equal(await store.putBack('a', 'h', { waitMs: 100, counts: true, keepMs: KEEP, operation }), 'queued');
       assert.equal(await store.claim('h', 1000, KEEP), null);
       let found: Awaited<ReturnType<JobStore['claim']>> = null;
       const again = async () => ((found = await store.claim('h', 1000, KEEP)), found !== null);
@@ -127,10 +127,10 @@ for (const [name, open] of Object.entries({ memory, redis }))
         await store.add({ ...job(id), createdAt: Date.now() - 1000 + at }, BOUNDS);
       const next = async () => (await store.claim('h', 1000, KEEP))?.id ?? null;
       assert.deepEqual([await next(), await next()], ['a', 'b']);
-      await store.putBack('b', 'h', { waitMs: 60, counts: false });
-      await store.putBack('a', 'h', { waitMs: 60, counts: false });
+      await store.putBack('b', 'h', { waitMs: 60, counts: false, keepMs: KEEP });
+      await store.putBack('a', 'h', { waitMs: 60, counts: false, keepMs: KEEP });
       assert.equal(await next(), 'c', 'those two may not be begun yet');
-      await store.putBack('c', 'h', { waitMs: 0, counts: false });
+      await store.putBack('c', 'h', { waitMs: 0, counts: false, keepMs: KEEP });
       const rested = Date.now() + 100;
       await waitUntil(async () => Date.now() >= rested, { timeoutMs: 3000 });
       assert.deepEqual([await next(), await next(), await next(), await next()], ['a', 'b', 'c', null]);
@@ -158,6 +158,23 @@ for (const [name, open] of Object.entries({ memory, redis }))
       await store.add(job('a', { forMs: -1 }), BOUNDS);
       assert.equal((await store.claim('h', 1000, KEEP))?.state, 'expired');
       assert.equal(await store.claim('h', 1000, KEEP), null);
+      assert.deepEqual(await store.counts(), { queued: 0, running: 0, bytes: 0 });
+    });
+
+    test('one that its client wants no more is not begun again, and is given once so that its quota can be given back', async () => {
+      const store = await fresh();
+      for (const id of ['a', 'b']) await store.add(job(id), BOUNDS);
+      const [first, second] = [await store.claim('h', 10_000, KEEP), await store.claim('dead', LEASE, KEEP)];
+      for (const each of [first, second]) assert.equal(await store.cancel(each?.id ?? '', 'acme', KEEP), 'running');
+      const back = { waitMs: 0, counts: false, keepMs: KEEP };
+      assert.equal(await store.putBack(first?.id ?? '', 'other', back), 'lost');
+      assert.equal(await store.putBack(first?.id ?? '', 'h', back), 'cancelled');
+      let found: Awaited<ReturnType<JobStore['claim']>> = null;
+      const again = async () => ((found = await store.claim('next', 1000, KEEP)), found !== null);
+      assert.ok(await waitUntil(again, { timeoutMs: 3000 }));
+      const { id, state, operation } = found as unknown as { id: string; state: string; operation: string };
+      assert.deepEqual([id, state, operation], [second?.id, 'cancelled', second?.operation]);
+      assert.equal(await store.claim('next', 1000, KEEP), null);
       assert.deepEqual(await store.counts(), { queued: 0, running: 0, bytes: 0 });
     });
   });

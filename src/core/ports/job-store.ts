@@ -13,18 +13,26 @@ export interface JobStore {
   /** False: too many wait, of all or of the tenant. */
   add(job: Omit<Job, 'state' | 'attempts' | 'answer'>, bounds: JobBounds): Promise<boolean>;
   /**
-   * The oldest one that may be begun, for `leaseMs`: one that waits, or whose holder is gone. One that is too old ends as `expired`, is given once, and is
-   * kept for `keepMs`.
+   * The oldest one that may be begun, for `leaseMs`: one that waits, or whose holder is gone. One that is too old ends as `expired`,
+   * and one whose holder is gone and whose client wants it no more as `cancelled`: given once, and kept for `keepMs`.
    */
   claim(holder: string, leaseMs: number, keepMs: number): Promise<Job | null>;
   /** `lost`: somebody else holds it. `cancelled`: its client wants it no more. */
   renew(id: string, holder: string, leaseMs: number): Promise<'held' | 'lost' | 'cancelled'>;
-  /** Back to those that wait, for `waitMs` at least. `counts`: it was begun in vain. `operation`: the one before is settled. */
+  /**
+   * Back to those that wait, for `waitMs` at least; where its client wants it no more, it is `cancelled` instead, and kept for `keepMs`.
+   * `counts`: it was begun in vain. `operation`: the one before is settled. `lost`: somebody else holds it, and nothing is changed.
+   */
   putBack(
     id: string,
     holder: string,
-    options: { readonly waitMs: number; readonly counts: boolean; readonly operation?: OperationId },
-  ): Promise<boolean>;
+    options: {
+      readonly waitMs: number;
+      readonly counts: boolean;
+      readonly keepMs: number;
+      readonly operation?: OperationId;
+    },
+  ): Promise<'queued' | 'cancelled' | 'lost'>;
   /** Its end. False: it is not held by `holder`, and nothing is changed. */
   finish(
     id: string,

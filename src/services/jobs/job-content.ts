@@ -1,3 +1,4 @@
+import { CREDENTIAL_HEADERS } from '../../core/credential-headers.ts';
 import type { HeaderPair } from '../../core/http.ts';
 import type { Principal } from '../../core/principal.ts';
 
@@ -20,22 +21,31 @@ export interface KeptAnswer {
   readonly body: string;
 }
 
-/** Of a client's headers, what says how its request shall be served. */
-const KEPT: ReadonlySet<string> = new Set([
-  'content-type',
-  'x-request-type',
-  'x-app-id',
-  'x-user-level',
-  'x-request-region',
-  'x-business-line',
-  'x-enable-rag',
-  'x-request-timeout-ms',
-  'x-session-id',
-  'x-canary-percentage',
-  'x-accept-adapted',
+/** Of one connection, of the body's way to us, or set anew when a job is run. */
+const NOT_KEPT: ReadonlySet<string> = new Set([
+  ...CREDENTIAL_HEADERS,
+  'host',
+  'connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  'content-length',
+  'content-encoding',
+  'accept-encoding',
+  'grpc-timeout',
+  'prefer',
+  'x-request-id',
 ]);
+const NOT_KEPT_PREFIX = /^(?::|proxy-|x-envoy-|x-forwarded-|x-real-|x-tokenlat-|x-gateway-destination-)/;
+/** What may be sent as the value of a header. */
+const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-export const isKept = (header: string): boolean => KEPT.has(header);
+/** Is it a header of the request itself? Rules may read any, so all are kept by which it would have been served. */
+export const isKept = (header: string, value: string): boolean =>
+  !NOT_KEPT.has(header) && !NOT_KEPT_PREFIX.test(header) && SENDABLE.test(value);
 
 export function writeRequest({ who, ...request }: KeptRequest): string {
   return JSON.stringify({ ...request, who: { ...who, scopes: [...who.scopes] } });

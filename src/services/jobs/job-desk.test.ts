@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import type { Arrived, Authenticated, Received } from '../../core/context.ts';
 import { GatewayError } from '../../core/error.ts';
 import { HeaderList, type LocalResponse } from '../../core/http.ts';
@@ -148,5 +149,45 @@ test('without the section there are no jobs; without the store they are out of r
   gone.add = () => Promise.reject(new StoreUnavailable('gone'));
   const { desk, released } = world({ store: gone });
   assert.equal(await codeOf(desk.take(asking())), 'store_unavailable');
+  await setImmediate();
   assert.deepEqual(released, ['acme 0-op']);
+});
+
+test('a store that took a job and could not say so: its client is told no, so the job is withdrawn before its quota is', async () => {
+  const store = new MemoryJobStore({ clock: { time: () => Date.now() } });
+  const add = store.add.bind(store);
+  store.add = async (...asked) => {
+    await add(...asked);
+    throw new StoreUnavailable('reply lost');
+  };
+  const { desk, released } = world({ store });
+  assert.equal(await codeOf(desk.take(asking())), 'store_unavailable');
+  await setImmediate();
+  assert.deepEqual([await store.claim('h', 1000, 1000), released], [null, ['acme 0-op']]);
+  // Begun already: who runs it hears of it, and gives back what was reserved.
+  store.cancel = async () => 'running';
+  await codeOf(desk.take(asking()));
+  await setImmediate();
+  assert.deepEqual(released, ['acme 0-op']);
+});
+
+test('a job that no room could ever be made for is not told to come back', async () => {
+  const small = { ...SETTINGS, bounds: { ...SETTINGS.bounds, bytes: 10 } };
+  const { desk, reserved } = world({ settings: () => small });
+  assert.equal(await codeOf(desk.take(asking())), 'request_too_large');
+  assert.deepEqual(reserved, []);
+});
+
+test('what says how a request is served is kept with it, also a header that only a rule reads', async () => {
+  const { desk, store } = world();
+  const ctx = asking();
+  const kept = ['x-request-class', 'x-request-priority', 'x-team', 'x-session-id', 'traceparent'];
+  const other = ['x-api-key', 'x-forwarded-for', 'x-envoy-retry-on', 'prefer', 'content-length', 'host', ':path'];
+  const headers = new HeaderList([...kept, ...other].map((name) => [name, 'v'] as const));
+  const id = String(bodyOf(await desk.take({ ...ctx, head: { ...ctx.head, headers } }))['id']);
+  const request = readRequest(seal.open(id, (await store.get(id))?.request ?? ''));
+  assert.deepEqual(
+    request.headers.map(([name]) => name),
+    [...kept, 'x-request-id'],
+  );
 });

@@ -11,6 +11,7 @@ import type { JobDesk } from '../../core/ports/job-desk.ts';
 import type { JobStore } from '../../core/ports/job-store.ts';
 import { StoreUnavailable } from '../../core/ports/quota-store.ts';
 import type { Principal } from '../../core/principal.ts';
+import { insist } from './insist.ts';
 import { isKept, type KeptAnswer, writeRequest } from './job-content.ts';
 import type { JobSeal } from './seal-job.ts';
 
@@ -33,6 +34,9 @@ export interface JobDeskOptions {
 /** Longer than the longest request: its reservation must not end while it runs. */
 const SLACK_MS = 3_600_000;
 const POLL_SECONDS = '2';
+/** For so long a store is asked that did not say whether it took a job. */
+const WITHDRAW_TRIES = 300;
+const WITHDRAW_MS = 1000;
 
 /** Takes requests that nobody waits for, tells what became of them, and cancels them. */
 export function createJobDesk(options: JobDeskOptions): JobDesk {
@@ -52,6 +56,18 @@ export function createJobDesk(options: JobDeskOptions): JobDesk {
     return job;
   }
 
+  /** The client is told that its job was not taken: so it must not run, and nothing of its may stay reserved. */
+  async function withdraw(
+    { id, tenant, operation }: Pick<Job, 'id' | 'tenant' | 'operation'>,
+    reason: unknown,
+  ): Promise<void> {
+    // It may have been added all the same. While that is not known, what is reserved must stay: the job may run.
+    const isAway = reason instanceof StoreUnavailable && !reason.sent;
+    const again = { tries: WITHDRAW_TRIES, everyMs: WITHDRAW_MS };
+    const outcome = isAway ? null : await insist(() => store.cancel(id, tenant, rules().keepMs), again);
+    if (outcome !== 'running') await release(tenant, operation);
+  }
+
   function tell(action: string, who: Principal, job: Pick<Job, 'id' | 'operation'>): void {
     const facts = { action, job: job.id, operation: job.operation, tenant: who.tenant, subject: who.subject };
     audit.append({ kind: 'system', time: clock.time(), facts });
@@ -64,11 +80,15 @@ export function createJobDesk(options: JobDeskOptions): JobDesk {
       if (ctx.request.stream)
         throw new GatewayError('invalid_value', 'A job has no stream: leave stream out.', { param: 'stream' });
       const job = describe(ctx, { now: clock.time(), maxAgeMs, seal: seal() });
+      if (Buffer.byteLength(job.request) > bounds.bytes)
+        throw new GatewayError('request_too_large', 'The request is larger than all jobs together may be.');
       await reserve(ctx, job.operation, maxAgeMs + SLACK_MS);
-      const added = await reach(() => store.add(job, bounds)).catch(async (reason: unknown) => {
-        await release(job.tenant, job.operation).catch(() => {});
-        throw reason;
-      });
+      const added = await reach(() =>
+        store.add(job, bounds).catch((reason: unknown) => {
+          void withdraw(job, reason).catch(() => {});
+          throw reason;
+        }),
+      );
       if (!added) {
         await release(job.tenant, job.operation);
         count('refused');
@@ -95,7 +115,7 @@ export function createJobDesk(options: JobDeskOptions): JobDesk {
       const outcome = await reach(() => store.cancel(id, who.tenant, rules().keepMs));
       if (outcome === null) throw new GatewayError('job_over', `The job is ${job.state} already.`);
       if (outcome === 'cancelled') await release(job.tenant, job.operation);
-      count('cancelled');
+      if (outcome === 'cancelled') count('cancelled');
       tell('job.cancelled', who, job);
       const now = outcome === 'cancelled' ? await reach(() => store.get(id)) : null;
       return response(200, shown(now ?? job, null));
@@ -108,8 +128,9 @@ function describe(
   { now, maxAgeMs, seal }: { readonly now: number; readonly maxAgeMs: number; readonly seal: JobSeal },
 ): Omit<Job, 'state' | 'attempts' | 'answer'> {
   const id = `job_${randomBytes(16).toString('hex')}`;
-  const names = ctx.head.headers.names().filter(isKept);
-  const headers = names.flatMap((name) => ctx.head.headers.all(name).map((value): HeaderPair => [name, value]));
+  const names = ctx.head.headers.names();
+  const all = names.flatMap((name) => ctx.head.headers.all(name).map((value): HeaderPair => [name, value]));
+  const headers = all.filter(([name, value]) => isKept(name, value));
   const text = writeRequest({
     path: ctx.head.path.split('?', 1)[0] ?? '',
     headers: [...headers, ['x-request-id', ctx.shownId]],

@@ -3,9 +3,11 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OperationId } from '../../core/ids.ts';
 import type { Jobs } from '../../core/job.ts';
+import { systemClock } from '../../core/ports/clock.ts';
 import type { Principal } from '../../core/principal.ts';
 import { MemoryJobStore } from '../../store/memory/job-store.ts';
 import { type KeptAnswer, readRequest, writeRequest } from './job-content.ts';
+import { NotSent } from './run-job.ts';
 import { runJobs, type RunJobsOptions } from './run-jobs.ts';
 import { createJobSeal } from './seal-job.ts';
 
@@ -24,8 +26,14 @@ const ID = `job_${'0'.repeat(32)}`;
 const who = { tenant: 'acme', subject: 'ann', scopes: new Set(['a']), claims: { x: 1 } } as unknown as Principal;
 const OK: KeptAnswer = { status: 200, headers: {}, body: '{}' };
 
-async function world(t: { after: (end: () => unknown) => void }, send: RunJobsOptions['send'], forMs = 60_000) {
+async function world(
+  t: { after: (end: () => unknown) => void },
+  send: RunJobsOptions['send'],
+  forMs = 60_000,
+  change: (store: MemoryJobStore) => void = () => {},
+) {
   const store = new MemoryJobStore({ clock: { time: () => Date.now() } });
+  change(store);
   const outcomes: string[] = [];
   const released: string[] = [];
   const request = seal.seal(ID, writeRequest({ path: '/v1/chat/completions', headers: [], body: 'e30=', who }));
@@ -44,9 +52,9 @@ async function world(t: { after: (end: () => unknown) => void }, send: RunJobsOp
     holder: 'h',
     count: (outcome) => void outcomes.push(outcome),
     log: { debug: () => {}, warn: () => {} },
-    clock: { time: () => Date.now() },
+    clock: systemClock,
     everyMs: 5,
-    leaseMs: 60,
+    leaseMs: 300,
   });
   t.after(() => run.close(0));
   const until = async (state: string): Promise<void> => {
@@ -101,7 +109,7 @@ test('a model that is full is asked by one job, and those that wait get their tu
     holder: 'h',
     count: () => {},
     log: { debug: () => {}, warn: () => {} },
-    clock: { time: () => Date.now() },
+    clock: systemClock,
     everyMs: 5,
   });
   t.after(() => run.close(0));
@@ -144,6 +152,114 @@ test('what its client wants no more is broken off, what a worker leaves is put b
   await left.run.close(0);
   const job = await left.store.get(ID);
   assert.deepEqual([job?.state, job?.operation, job?.attempts], ['queued', 'op-1', 0]);
+});
+
+const answered = (status: number, source = 'gateway'): KeptAnswer => ({
+  ...OK,
+  status,
+  headers: { 'retry-after': '1', 'x-error-source': source },
+});
+const some = async (outcomes: readonly string[]): Promise<void> => {
+  for (let n = 0; n < 1000 && outcomes.length === 0; n += 1) await sleep(5);
+};
+
+test('what was reserved is given back after a run without room, should its worker be gone, and only when it is put back', async (t) => {
+  const { outcomes, released, run } = await world(t, async () => answered(503));
+  await some(outcomes);
+  assert.deepEqual(released, []);
+  await run.close(0);
+  assert.deepEqual(released, ['op-1']);
+  const lost = await world(
+    t,
+    async () => answered(503),
+    60_000,
+    (store) => (store.putBack = async () => 'lost'),
+  );
+  await sleep(50);
+  await lost.run.close(0);
+  assert.deepEqual([lost.released, lost.outcomes], [[], []]);
+});
+
+test('a gateway that cannot be reached has begun no job, and is not asked for the next one at once', async (t) => {
+  let sent = 0;
+  const { store, outcomes } = await world(t, () => ((sent += 1), Promise.reject(new NotSent('refused'))));
+  for (const n of [1, 2, 3, 4, 5]) {
+    const id = `job_${String(n).repeat(32)}`;
+    const request = seal.seal(id, writeRequest({ path: '/', headers: [], body: '', who }));
+    const at = { createdAt: Date.now(), expiresAt: Date.now() + 60_000 };
+    await store.add({ id, tenant: 'acme', operation: 'op' as OperationId, ...at, request }, rules.bounds);
+  }
+  await some(outcomes);
+  await sleep(100);
+  assert.ok(sent <= rules.concurrency, String(sent));
+  const job = await store.get(ID);
+  assert.deepEqual([job?.attempts, job?.operation], [0, 'op-1']);
+});
+
+test('a backend that cannot serve has been asked: the job waits longer, and the last answer is the job’s', async (t) => {
+  const waits: number[] = [];
+  const soon = (store: MemoryJobStore): void => {
+    const putBack = store.putBack.bind(store);
+    store.putBack = (id, holder, how) => (waits.push(how.waitMs), putBack(id, holder, { ...how, waitMs: 0 }));
+  };
+  const { store, until } = await world(t, async () => answered(503, 'model_service'), 60_000, soon);
+  await until('completed');
+  assert.deepEqual(waits, [30_000]);
+  const answer = JSON.parse(seal.open(ID, (await store.get(ID))?.answer ?? '')) as KeptAnswer;
+  assert.equal(answer.status, 503);
+});
+
+test('one that is cancelled and then finds no room is not run again', async (t) => {
+  let tell: (answer: KeptAnswer) => void = () => {};
+  const told = new Promise<KeptAnswer>((resolve) => (tell = resolve));
+  const { store, until, released, run } = await world(t, () => told);
+  await until('running');
+  await store.cancel(ID, 'acme', 1000);
+  tell(answered(429));
+  await until('cancelled');
+  await run.close(0);
+  assert.deepEqual(released, ['op-1']);
+});
+
+test('a store that stands still for a moment after a run without room: the next run is under another operation all the same', async (t) => {
+  let fails = 1;
+  const hiccup = (store: MemoryJobStore): void => {
+    const putBack = store.putBack.bind(store);
+    store.putBack = async (...asked) => {
+      if (fails-- > 0) throw new Error('gone');
+      return await putBack(...asked);
+    };
+  };
+  const { store, outcomes } = await world(t, async () => answered(429), 60_000, hiccup);
+  await some(outcomes);
+  const job = await store.get(ID);
+  assert.deepEqual([job?.state, job?.operation, job?.attempts], ['queued', 'op-2', 0]);
+});
+
+test('a run of which the store hears nothing for as long as a lease is broken off, and each run is its own holder', async (t) => {
+  const holders: string[] = [];
+  const mute = (store: MemoryJobStore): void => {
+    const claim = store.claim.bind(store);
+    store.claim = async (holder, ...rest) => {
+      const job = await claim(holder, ...rest);
+      if (job !== null) holders.push(holder);
+      return job;
+    };
+    store.renew = () => new Promise(() => {});
+  };
+  let aborted = 0;
+  const { until, outcomes } = await world(
+    t,
+    (_gateway, _request, _token, signal) =>
+      new Promise((resolve, reject) => {
+        if (aborted > 0) resolve(OK);
+        signal.addEventListener('abort', () => ((aborted += 1), reject(new Error('aborted'))));
+      }),
+    60_000,
+    mute,
+  );
+  await until('completed');
+  assert.deepEqual([aborted >= 1, new Set(holders).size, outcomes], [true, holders.length, ['completed']]);
 });
 
 test('the seal holds: another key, job or byte opens nothing, and a token is of one job', () => {

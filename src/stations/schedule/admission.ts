@@ -17,6 +17,19 @@ export interface AdmissionOptions {
   readonly store: QuotaStore;
   readonly metrics: Metrics;
   readonly directory: DirectoryView;
+  /** `place`: only among the requests that run. `use`: all but that. Default: both. */
+  readonly part?: 'place' | 'use';
+}
+
+/** The limits of a request, or of that part of them. */
+export function linesOf(
+  { config, principal, request }: Arrived & Authenticated & Received,
+  { directory, part }: Pick<AdmissionOptions, 'directory' | 'part'>,
+): readonly LimitLine[] {
+  const meant = config.aliases.get(request.model) ?? request.model;
+  const lines = rememberedLines({ config, principal, directory }, request.model, meant);
+  if (part === undefined) return lines;
+  return lines.filter(({ window }) => (window.kind === 'concurrent') === (part === 'place'));
 }
 
 /**
@@ -30,12 +43,11 @@ function isLimited(lines: readonly LimitLine[]): boolean {
 /** Reserves what a request may take from all its limits in one call. Throws only what is no failure of the store. */
 export async function admit(
   ctx: Arrived & Authenticated & Received,
-  { store, metrics, directory }: AdmissionOptions,
+  { store, metrics, directory, part }: AdmissionOptions,
 ): Promise<Verdict> {
   const { config, principal, request } = ctx;
   const estimate = estimateOf(config, request);
-  const meant = config.aliases.get(request.model) ?? request.model;
-  const lines = rememberedLines({ config, principal, directory }, request.model, meant);
+  const lines = linesOf(ctx, { directory, ...(part === undefined ? {} : { part }) });
   const spend = isLimited(lines) ? spendOf(config, request, estimate, ctx.time) : 0;
   const amounts: Amounts = {
     requests: 1,
@@ -49,7 +61,7 @@ export async function admit(
       lines,
       amounts,
       leaseMs: config.ledger.leaseMs,
-      onExpiry: config.ledger.onCrash === 'charge' ? expiryEvent(ctx, estimate, spend) : null,
+      onExpiry: config.ledger.onCrash === 'charge' && part !== 'place' ? expiryEvent(ctx, estimate, spend) : null,
     });
     if (result.kind === 'held') return { kind: 'held', limits: result.limits, reservedTokens: amounts.tokens };
     metrics.quotaDenied(limitName(result.by.line));

@@ -3,15 +3,16 @@ import type { QuotaStore } from '../../core/ports/quota-store.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 
 interface Lease {
+  readonly operation: OperationId;
   readonly tenant: string;
   readonly leaseMs: number;
   renewing: boolean;
 }
 
-/** Gives signs of life for every operation that is held, until it is let go. */
+/** Gives signs of life for operations. `id` names who keeps one, for two may keep the same, until it lets go. */
 export interface LeaseKeeper {
-  keep(operation: OperationId, tenant: string, leaseMs: number): void;
-  letGo(operation: OperationId): void;
+  keep(id: string, operation: OperationId, tenant: string, leaseMs: number): void;
+  letGo(id: string): void;
   readonly size: number;
 }
 
@@ -28,15 +29,16 @@ export function createLeaseKeeper({
   readonly metrics: Metrics;
   readonly log: Log;
 }): LeaseKeeper {
-  const leases = new Map<OperationId, Lease>();
+  const leases = new Map<string, Lease>();
   let timer: NodeJS.Timeout | null = null;
   let period = Infinity;
 
-  async function renew(operation: OperationId, lease: Lease): Promise<void> {
+  async function renew(id: string, lease: Lease): Promise<void> {
+    const { operation } = lease;
     lease.renewing = true;
     try {
       const held = await store.renew(lease.tenant, operation, lease.leaseMs);
-      if (held || !leases.delete(operation)) return;
+      if (held || !leases.delete(id)) return;
       metrics.anomaly('lease_lost');
       log.warn('a reservation ended while its request runs', { operation });
     } catch (error) {
@@ -50,7 +52,7 @@ export function createLeaseKeeper({
   }
 
   function tick(): void {
-    for (const [operation, lease] of leases) if (!lease.renewing) void renew(operation, lease);
+    for (const [id, lease] of leases) if (!lease.renewing) void renew(id, lease);
     if (leases.size === 0) stop();
   }
 
@@ -61,8 +63,8 @@ export function createLeaseKeeper({
   }
 
   return {
-    keep(operation, tenant, leaseMs) {
-      leases.set(operation, { tenant, leaseMs, renewing: false });
+    keep(id, operation, tenant, leaseMs) {
+      leases.set(id, { operation, tenant, leaseMs, renewing: false });
       const third = Math.max(1, Math.floor(leaseMs / 3));
       if (third >= period) return;
       stop();
@@ -70,8 +72,8 @@ export function createLeaseKeeper({
       timer = setInterval(tick, period);
       timer.unref();
     },
-    letGo(operation) {
-      leases.delete(operation);
+    letGo(id) {
+      leases.delete(id);
     },
     get size() {
       return leases.size;

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import type { LimitLine } from '../../core/limit.ts';
 import { type AdmitResult, StoreUnavailable } from '../../core/ports/quota-store.ts';
 import type { LedgerEvent } from '../../core/ledger-event.ts';
-import { newRequestId } from '../../core/ids.ts';
+import { newRequestId, type OperationId } from '../../core/ids.ts';
 import {
   type Asked,
   bench,
@@ -266,9 +266,11 @@ test('a job whose sender is gone is not settled: it is begun anew; one that was 
   const job = { id: 'job_1', operation: '0-op' };
   for (const [principal, over, settled] of [
     [{ job }, { kind: 'cut', by: 'client', status: 0 }, 0],
+    [{ job }, { kind: 'cut', by: 'shutdown', status: 200 }, 0],
     [{ job }, { kind: 'cut', by: 'upstream', status: 0 }, 1],
     [{ job }, {}, 1],
     [{}, { kind: 'cut', by: 'client', status: 0 }, 1],
+    [{}, { kind: 'cut', by: 'shutdown', status: 200 }, 1],
   ] as const) {
     const b = bench();
     const ctx = context({ principal });
@@ -276,4 +278,71 @@ test('a job whose sender is gone is not settled: it is begun anew; one that was 
     await finishOf(b, ctx, over);
     assert.equal(b.store.settled.length, settled, JSON.stringify([principal, over]));
   }
+});
+
+test('a run of a job that is put back takes nothing of its tenant, even when it reached a model', async () => {
+  const failed = { kind: 'failed', attempts: [{}] };
+  for (const [principal, status, requests] of [
+    [{ job: { id: 'job_1', operation: '0-op' } }, 503, 0],
+    [{ job: { id: 'job_1', operation: '0-op' } }, 429, 0],
+    [{ job: { id: 'job_1', operation: '0-op' } }, 502, 1],
+    [{}, 503, 1],
+  ] as const) {
+    const b = bench();
+    const ctx = context({ principal });
+    await runOf(b, ctx);
+    await finishOf(b, ctx, { ...failed, status });
+    assert.equal(b.store.settled[0]?.actual.requests, requests, `${status}`);
+  }
+});
+
+test('two runs of one job at the same time hold a slot each, and give both back', async () => {
+  const b = bench();
+  const deployments = [deployment('m@b', { limit: 2, queue: 0 })];
+  const principal = { job: { id: 'job_1', operation: '0-op' } };
+  const asked = () => Object.assign(context({ deployments, principal }), { operation: '0-op' as OperationId });
+  const runs = [asked(), asked()];
+  for (const ctx of runs) await runOf(b, ctx).then(() => placeOf(b, ctx));
+  for (const ctx of runs) await finishOf(b, ctx);
+  assert.equal(b.seen.at(-1), 'm@b runs 0');
+});
+
+test('a run of a job has a place among those that run, under an operation of its own, and gives it back however it ends', async () => {
+  const principal = { job: { id: 'job_1', operation: '0-op' } };
+  const limits = [
+    { unit: 'requests', window: { kind: 'concurrent' }, limit: 1, per: 'tenant' },
+    { unit: 'requests', window: { kind: 'sliding', seconds: 60 }, limit: 5, per: 'tenant' },
+  ];
+  for (const over of [{}, { kind: 'cut', by: 'client', status: 0 }]) {
+    const b = bench();
+    const ctx = Object.assign(context({ principal, limits }), { operation: '0-op' as OperationId });
+    await runOf(b, ctx);
+    assert.deepEqual(
+      b.store.admitted.map(({ operation, lines, onExpiry }) => [
+        operation,
+        lines.map(({ window }) => window.kind),
+        onExpiry === null,
+      ]),
+      [
+        [ctx.id, ['concurrent'], true],
+        ['0-op', ['sliding'], false],
+      ],
+    );
+    await finishOf(b, ctx, over);
+    const place = b.store.settled.filter(({ operation }) => operation === (ctx.id as string));
+    assert.deepEqual(
+      place.map(({ actual }) => actual.requests),
+      [0],
+    );
+  }
+  const full = bench();
+  const ctx = Object.assign(context({ principal, limits }), { operation: '0-op' as OperationId });
+  full.store.admitWith = async ({ lines }) => ({
+    kind: 'denied',
+    by: { line: lines[0] as LimitLine, remaining: 0, resetMs: 1 },
+    retryAfterMs: 1,
+    limits: [],
+  });
+  assert.equal((await refusal(runOf(full, ctx))).status, 429);
+  assert.equal(full.store.admitted.length, 1);
 });

@@ -1,8 +1,9 @@
 import type { Arrived, Authenticated, Received, RequestContext, Routed, Scheduled } from '../../core/context.ts';
 import type { Decision } from '../../core/decision.ts';
-import type { Ending } from '../../core/ending.ts';
+import type { CutBy, Ending } from '../../core/ending.ts';
 import { GatewayError } from '../../core/error.ts';
-import type { OperationId } from '../../core/ids.ts';
+import type { RequestId } from '../../core/ids.ts';
+import { NO_ROOM } from '../../core/job.ts';
 import type { Amounts } from '../../core/limit.ts';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.ts';
 import type { Clock } from '../../core/ports/clock.ts';
@@ -16,6 +17,7 @@ import type { Attempt, Note, Station, Step } from '../../core/station.ts';
 import { NOTHING, takenBy } from '../../core/settlement.ts';
 import { admit, type Verdict } from './admission.ts';
 import { estimateOf } from './estimate.ts';
+import { admitRun, leavePlace, placeOf } from './job-run.ts';
 import { createLeaseKeeper } from './lease-keeper.ts';
 import { Gates, type RateSource } from './gates.ts';
 import { endedInQueue, Placement, type Seat } from './placement.ts';
@@ -78,10 +80,10 @@ interface Booking {
   closed: boolean;
 }
 
-/** A request whose admission was refused, or never came to an end, took nothing. */
-function actualAmounts(booking: Booking | undefined, ending: Ending): Amounts {
+/** A request whose admission was refused, or never came to an end, took nothing; nor did a job that will be run again. */
+function actualAmounts(booking: Booking | undefined, ending: Ending, isJob: boolean): Amounts {
   if (booking === undefined || booking.verdict === null || booking.verdict.kind === 'denied') return NOTHING;
-  return takenBy(ending);
+  return isJob && NO_ROOM.has(ending.status) ? NOTHING : takenBy(ending);
 }
 
 /** Is a loss to be waited out? */
@@ -89,8 +91,11 @@ export function mustRefuse(rule: Snapshot['ledger']['onStateLost'], kept: StateK
   return (rule === 'deny' && kept !== 'kept') || (rule === 'auto' && kept === 'lost');
 }
 
-/** What was lost may have been used up already: nothing is served on an empty memory unless that is wished. */
-function applyLossRule({ config }: Arrived, { stateLost }: Pick<ScheduleOptions, 'stateLost'>): void {
+/** What was lost may have been used up already: nothing is served on an empty memory unless that is wished. Throws `state_lost`. */
+export function applyLossRule(
+  { config }: Pick<Arrived, 'config'>,
+  { stateLost }: Pick<ScheduleOptions, 'stateLost'>,
+): void {
   const kept = stateLost?.() ?? 'kept';
   if (!mustRefuse(config.ledger.onStateLost, kept)) return;
   throw new GatewayError('state_lost', 'Limits are not known at the moment. Please try again later.', {
@@ -141,6 +146,9 @@ function tokensOf({ config, request }: RequestContext): number {
   return promptTokens + outputTokens;
 }
 
+/** Cuts after which a job is run again under the same operation. */
+const BEGUN_ANEW: ReadonlySet<CutBy> = new Set(['client', 'shutdown']);
+
 /** Gives back what was reserved and takes what was used. */
 async function settle(
   ctx: Partial<RequestContext> & Arrived,
@@ -151,7 +159,7 @@ async function settle(
   const { principal, operation } = ctx;
   // A reservation that is still on its way must be there before it can be settled, or it would be held until its lease ends.
   await booking?.admitting.catch(() => {});
-  const actual = actualAmounts(booking, ending);
+  const actual = actualAmounts(booking, ending, principal?.job !== undefined);
   // What failed in a way of its own may have been booked all the same.
   const verdict = booking?.verdict ?? null;
   const mayHold =
@@ -159,17 +167,37 @@ async function settle(
   // An event of a request that nobody served and nobody booked tells nothing that the log does not.
   const tells = ending.events.some((event) => event.attempt > 0) || verdict?.kind === 'held';
   if (principal === undefined || (!mayHold && !tells)) return;
-  // Whoever ran the job is gone: another one begins it anew under the same operation, and that one's use counts.
-  if (principal.job !== undefined && ending.kind === 'cut' && ending.by === 'client') return;
+  // Whoever ran the job is gone, or we are: it is begun anew under the same operation, and that run's use counts.
+  if (principal.job !== undefined && ending.kind === 'cut' && BEGUN_ANEW.has(ending.by)) return;
   await recorded?.(ctx.config);
   const outcome = await store.settle({ operation, tenant: principal.tenant, actual, events: ending.events });
   if (outcome === 'late') metrics.anomaly('late_settlement');
 }
 
+/** What was taken for the request, and the place of a job's run. Never throws. */
+async function settleAll(
+  ctx: Partial<RequestContext> & Arrived,
+  booking: Booking | undefined,
+  ending: Ending,
+  options: Pick<ScheduleOptions, 'store' | 'metrics' | 'recorded' | 'log'> & { readonly directory: DirectoryView },
+): Promise<void> {
+  try {
+    await settle(ctx, booking, ending, options);
+    if (booking !== undefined && ctx.principal?.job !== undefined) await leavePlace(ctx as RequestContext, options);
+  } catch (error) {
+    options.metrics.anomaly('settle_failed');
+    options.log.error('a request could not be settled', {
+      operation: ctx.operation,
+      error: error instanceof Error ? error : undefined,
+    });
+  }
+}
+
 /** Reserves quota, holds concurrency slots, and settles at the end. See the README. */
 export function createSchedule(options: ScheduleOptions): Schedule {
   const { store, workers, workerIndex, metrics, log, clock, directory = NO_DIRECTORY, recorded } = options;
-  const bookings = new Map<OperationId, Booking>();
+  /** By request: two runs of one job, of which one has lost it, are under one operation. */
+  const bookings = new Map<RequestId, Booking>();
   const finished = new WeakSet<object>();
   const leases = createLeaseKeeper({ store, metrics, log });
   const { again = ({ decision }) => decision, aliveOf = () => 1, sharesRates = false, after = afterByTimer } = options;
@@ -178,8 +206,8 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   const placement = new Placement({ gates, rooms, metrics, clock, again });
 
   /** A request that is over has no booking any more, and must not get another one: nobody would give it back. */
-  function bookingOf({ operation }: Arrived): Booking {
-    const booking = bookings.get(operation);
+  function bookingOf({ id }: Arrived): Booking {
+    const booking = bookings.get(id);
     if (booking === undefined) throw endedInQueue();
     return booking;
   }
@@ -188,15 +216,19 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     if (finished.has(ctx)) throw endedInQueue();
     applyLossRule(ctx, options);
     askedPriority(ctx);
-    const admitting = admit(ctx, { store, metrics, directory });
+    const isJob = ctx.principal.job !== undefined;
+    const admitting = (isJob ? admitRun : admit)(ctx, { store, metrics, directory });
     const booking: Booking = { verdict: null, admitting, seat: null, seats: [], start: 0, closed: false };
-    bookings.set(ctx.operation, booking);
+    bookings.set(ctx.id, booking);
     const verdict = await admitting;
     booking.verdict = verdict;
     if (verdict.kind === 'denied') throw verdict.error;
     if (verdict.kind === 'unbooked')
       return { note: { decision: 'unbooked', reason: verdict.reason }, adds: { admission: verdict } };
-    if (!booking.closed) leases.keep(ctx.operation, ctx.principal.tenant, ctx.config.ledger.leaseMs);
+    if (!booking.closed) {
+      leases.keep(ctx.id, ctx.operation, ctx.principal.tenant, ctx.config.ledger.leaseMs);
+      if (isJob) leases.keep(`${ctx.id} place`, placeOf(ctx), ctx.principal.tenant, ctx.config.ledger.leaseMs);
+    }
     const reason = `${verdict.reservedTokens} tokens reserved on ${verdict.limits.length} limits`;
     return { note: { decision: 'held', reason }, adds: { admission: verdict } };
   }
@@ -226,24 +258,17 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   async function finish(ctx: Partial<RequestContext> & Arrived, ending: Ending): Promise<void> {
     if (finished.has(ctx)) return;
     finished.add(ctx);
-    const booking = bookings.get(ctx.operation);
-    bookings.delete(ctx.operation);
-    leases.letGo(ctx.operation);
+    const booking = bookings.get(ctx.id);
+    bookings.delete(ctx.id);
+    leases.letGo(ctx.id);
+    leases.letGo(`${ctx.id} place`);
     if (booking !== undefined) leaveAll(booking, ending);
-    try {
-      await settle(ctx, booking, ending, { store, metrics, recorded });
-    } catch (error) {
-      metrics.anomaly('settle_failed');
-      log.error('a request could not be settled', {
-        operation: ctx.operation,
-        error: error instanceof Error ? error : undefined,
-      });
-    }
+    await settleAll(ctx, booking, ending, { store, metrics, recorded, directory, log });
   }
 
   return {
     station: { name: 'schedule', run, place, attempt, finish },
-    placementOf: ({ operation }) => bookings.get(operation)?.start ?? 0,
+    placementOf: ({ id }) => bookings.get(id)?.start ?? 0,
     rates: gates,
     queues: () => rooms.rows(),
     tick: () => {

@@ -36,7 +36,7 @@ export class MemoryJobStore implements JobStore {
   async claim(holder: string, leaseMs: number, keepMs: number): Promise<Job | null> {
     const now = this.#clock.time();
     for (const kept of this.#jobs.values()) {
-      if (kept.job.state === 'running' && kept.until <= now) this.#letGo(kept, keepMs);
+      if (kept.job.state === 'running' && kept.until <= now && !this.#letGo(kept, keepMs)) return kept.job;
       if (kept.job.state !== 'queued' || kept.job.expiresAt > now) continue;
       this.#end(kept, 'expired', null, keepMs);
       return kept.job;
@@ -61,15 +61,19 @@ export class MemoryJobStore implements JobStore {
   async putBack(
     id: string,
     holder: string,
-    { waitMs, counts, operation }: Parameters<JobStore['putBack']>[2],
-  ): Promise<boolean> {
+    { waitMs, counts, keepMs, operation }: Parameters<JobStore['putBack']>[2],
+  ): Promise<'queued' | 'cancelled' | 'lost'> {
     const kept = this.#held(id, holder);
-    if (kept === null) return false;
+    if (kept === null) return 'lost';
+    if (kept.isUnwanted) {
+      this.#end(kept, 'cancelled', null, keepMs);
+      return 'cancelled';
+    }
     const attempts = kept.job.attempts + (counts ? 1 : 0);
     kept.job = { ...kept.job, state: 'queued', attempts, operation: operation ?? kept.job.operation };
     kept.holder = null;
     kept.until = this.#clock.time() + waitMs;
-    return true;
+    return 'queued';
   }
 
   async finish(
@@ -113,10 +117,11 @@ export class MemoryJobStore implements JobStore {
     };
   }
 
-  /** Its holder is gone. */
-  #letGo(kept: Kept, keepMs: number): void {
+  /** Its holder is gone: it waits again. False: nobody wants it, and it is over. */
+  #letGo(kept: Kept, keepMs: number): boolean {
     kept.job = { ...kept.job, state: 'queued', attempts: kept.job.attempts + 1 };
     if (kept.isUnwanted) this.#end(kept, 'cancelled', null, keepMs);
+    return !kept.isUnwanted;
   }
 
   #end(kept: Kept, state: JobState, answer: string | null, keepMs: number): void {

@@ -60,12 +60,13 @@ const CLAIM = `${COMMON}
 local holder, lease, keep = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', p .. ':running', '-inf', now, 'LIMIT', 0, 20)) do
   redis.call('ZREM', p .. ':running', id)
-  if redis.call('HGET', key(id), 'unwanted') then over(id, 'cancelled', '', keep)
-  else
-    redis.call('HINCRBY', key(id), 'attempts', 1)
-    redis.call('HSET', key(id), 'state', 'queued', 'holder', '')
-    ready(id)
+  if redis.call('HGET', key(id), 'unwanted') then
+    over(id, 'cancelled', '', keep)
+    return id
   end
+  redis.call('HINCRBY', key(id), 'attempts', 1)
+  redis.call('HSET', key(id), 'state', 'queued', 'holder', '')
+  ready(id)
 end
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', p .. ':waiting', '-inf', now, 'LIMIT', 0, 100)) do
   redis.call('ZREM', p .. ':waiting', id)
@@ -91,13 +92,17 @@ redis.call('ZADD', p .. ':running', now + tonumber(ARGV[3]), ARGV[1])
 return 'held'`;
 
 const PUT_BACK = `${COMMON}
-if not held(ARGV[1], ARGV[2]) then return 0 end
+if not held(ARGV[1], ARGV[2]) then return 'lost' end
+if redis.call('HGET', key(ARGV[1]), 'unwanted') then
+  over(ARGV[1], 'cancelled', '', ARGV[6])
+  return 'cancelled'
+end
 redis.call('ZREM', p .. ':running', ARGV[1])
 redis.call('HINCRBY', key(ARGV[1]), 'attempts', ARGV[4])
 redis.call('HSET', key(ARGV[1]), 'state', 'queued', 'holder', '')
 if ARGV[5] ~= '' then redis.call('HSET', key(ARGV[1]), 'operation', ARGV[5]) end
 redis.call('ZADD', p .. ':waiting', now + tonumber(ARGV[3]), ARGV[1])
-return 1`;
+return 'queued'`;
 
 const FINISH = `${COMMON}
 if not held(ARGV[1], ARGV[2]) then return 0 end
@@ -137,8 +142,10 @@ export function createRedisJobStore({ client, call, prefix }: RedisJobStoreOptio
       return typeof id === 'string' ? await get(id) : null;
     },
     renew: async (id, holder, leaseMs) => (await run(RENEW, id, holder, leaseMs)) as 'held' | 'lost' | 'cancelled',
-    putBack: async (id, holder, { waitMs, counts, operation = '' }) =>
-      (await run(PUT_BACK, id, holder, Math.ceil(waitMs), counts ? 1 : 0, operation)) === 1,
+    putBack: async (id, holder, { waitMs, counts, keepMs, operation = '' }) => {
+      const args = [id, holder, Math.ceil(waitMs), counts ? 1 : 0, operation, keepMs];
+      return (await run(PUT_BACK, ...args)) as 'queued' | 'cancelled' | 'lost';
+    },
     finish: async (id, holder, { state, answer, keepMs }) =>
       (await run(FINISH, id, holder, state, answer ?? '', keepMs)) === 1,
     cancel: async (id, tenant, keepMs) =>

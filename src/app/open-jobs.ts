@@ -9,7 +9,6 @@ import type { DirectoryView } from '../core/ports/directory-view.ts';
 import type { JobDesk } from '../core/ports/job-desk.ts';
 import type { Log } from '../core/ports/telemetry.ts';
 import type { Principal } from '../core/principal.ts';
-import type { Snapshot } from '../core/snapshot.ts';
 import { createJobDesk } from '../services/jobs/job-desk.ts';
 import { readRequest } from '../services/jobs/job-content.ts';
 import { runJobs } from '../services/jobs/run-jobs.ts';
@@ -20,10 +19,11 @@ import { applyLossRule } from '../stations/schedule/station.ts';
 import type { Stores } from '../store/stores.ts';
 import { createJobMetrics } from '../telemetry/job-metrics.ts';
 import type { PromMetrics } from '../telemetry/metrics.ts';
+import type { LiveConfig } from './live-config.ts';
 import { sendJob } from './send-job.ts';
 
 export interface OpenJobsOptions {
-  readonly config: () => Snapshot;
+  readonly config: Pick<LiveConfig, 'current'>;
   readonly stores: Pick<Stores, 'jobs' | 'quota'>;
   readonly operators: { readonly directory: { readonly view: DirectoryView } };
   /** Has the store lost what it held? */
@@ -53,7 +53,7 @@ const NOTHING = { requests: 0, tokens: 0, spend: 0 };
 export function openJobs(options: OpenJobsOptions): OpenedJobs {
   const { config, stores, audit, worker, holder, log, metrics } = options;
   const figures = createJobMetrics({ registry: metrics.registry });
-  const settings = (): Jobs | null => config().jobs ?? null;
+  const settings = (): Jobs | null => config.current().jobs ?? null;
   const seal = sealOf(settings);
   const release = async (tenant: string, operation: OperationId): Promise<void> => {
     await stores.quota.settle({ operation, tenant, actual: NOTHING, events: [] });

@@ -98,17 +98,7 @@ async function assemble(
   opened.push(operators.close);
   const steered = steer({ config, stores, operators, audit, worker: index, replica, holder, log, metrics });
   opened.push(steered.close);
-  const jobs = openJobs({
-    config: config.current,
-    stores,
-    operators,
-    state,
-    audit,
-    worker: index,
-    holder,
-    log,
-    metrics,
-  });
+  const jobs = openJobs({ config, stores, operators, state, audit, worker: index, holder, log, metrics });
   const gateway = createGateway({
     config: config.current,
     stores,

@@ -14,6 +14,7 @@ function follow(t: TestContext, store: RateShareStore | null, wanted: readonly R
   const rates = { wishes: () => wanted, grant: (shares: readonly number[]) => void granted.push(shares) };
   const limits = followLimits({
     config: () => ({}) as Snapshot,
+    trial: () => null,
     gateway: { limits: { rates, tick: () => {} } as never },
     store,
     holder: 'h',
@@ -54,4 +55,28 @@ test('without rates, and where each goes by its own part, there is nothing to wa
   assert.equal(none.limits.waitsFor(), null);
   const alone = follow(t, null, [{ ...WISH, held: 5 }]);
   assert.equal(alone.limits.waitsFor(), null);
+});
+
+test('while a part of the requests goes by a configuration on trial, its rates are wished for as well', async () => {
+  const asked: (readonly number[])[] = [];
+  const of = (generation: number): Snapshot => ({ generation }) as Snapshot;
+  const rates = {
+    wishes: (...configs: readonly Pick<Snapshot, 'generation'>[]) => {
+      asked.push(configs.map(({ generation }) => generation));
+      return [];
+    },
+    grant: () => {},
+  };
+  for (const trial of [null, of(2)]) {
+    const limits = followLimits({
+      config: () => of(1),
+      trial: () => trial,
+      gateway: { limits: { rates, tick: () => {} } as never },
+      store: null,
+      holder: 'h',
+      clock: { now: () => 0 },
+    });
+    await limits.close();
+  }
+  assert.deepEqual(asked, [[1], [1, 2]]);
 });

@@ -6,6 +6,8 @@ import type { Gateway } from './gateway.ts';
 
 export interface FollowLimitsOptions {
   readonly config: () => Snapshot;
+  /** What a part of the requests are served by in its place; null: nobody is. */
+  readonly trial: () => Snapshot | null;
   readonly gateway: Pick<Gateway, 'limits'>;
   readonly store: RateShareStore | null;
   /** Names this process among all of all times. */
@@ -27,13 +29,13 @@ const MOST_MS = RATE_SHARE_TIMES.settleMs + 2000;
 
 /** Keeps the limits in front of backends in step with endpoints, the other workers, and who waits, off the way of requests. */
 export function followLimits(options: FollowLimitsOptions): FollowedLimits {
-  const { config, gateway, store, holder, clock, everyMs = 500, mostMs = MOST_MS } = options;
+  const { config, trial, gateway, store, holder, clock, everyMs = 500, mostMs = MOST_MS } = options;
   const { rates, tick } = gateway.limits;
   const giveUpAt = clock.now() + mostMs;
   let hasShares = false;
   const shares = followShares({
     wishes: () => {
-      const all = rates.wishes(config());
+      const all = rates.wishes(config(), ...[trial()].filter((each) => each !== null));
       if (all.length === 0) hasShares = true;
       return all;
     },

@@ -19,6 +19,11 @@ export interface LiveConfig {
   readonly file: () => Snapshot;
   /** Puts `next` in the place of the file as it is now, until the file is another one; null: the file itself is in force. */
   readonly replace: (next: Snapshot | null) => void;
+  /**
+   * Puts the file as it is now in force under a number of its own, after `prepare`: what is kept by number is set anew. Nothing
+   * when the file is another one by then.
+   */
+  readonly renumber: (prepare: (next: Snapshot) => Promise<void>) => Promise<void>;
   /** What is wrong with the file as it stands now; `null` when nothing is. */
   readonly problem: () => string | null;
   /** What of the configuration in force waits for a restart: paths as in the file. */
@@ -84,6 +89,12 @@ export function createLiveConfig(loaded: LoadedConfig, log: Log, metrics: Pick<M
       instead = numbered(next ?? file);
       // The file is in force again under a number of its own, which those who keep state by it need.
       if (next === null) [file, instead] = [instead, null];
+    },
+    async renumber(prepare) {
+      const before = file;
+      const next = numbered(before);
+      await prepare(next);
+      if (file === before) file = next;
     },
     problem: () => problem,
     awaitingRestart: () => restartParts(loaded.snapshot, instead ?? file),

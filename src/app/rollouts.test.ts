@@ -107,7 +107,25 @@ test('subjects keep their side, the same one at every worker; new ones are as ma
     if (side?.arm === 'new') tried += 1;
   }
   assert.ok(Math.abs(tried - 1200) <= 5 * Math.sqrt(4000 * 0.3 * 0.7), String(tried));
-  assert.equal(one.prepared.length, 1);
+  assert.deepEqual(one.prepared.map(backendOf), ['b', 'a']);
+});
+
+test('each trial, and what is in force after it, has a number of its own: nothing is kept by the bounds of one before', async (t) => {
+  const stores = memory();
+  const one = await worker(t, stores);
+  const numbers = (): readonly (number | undefined)[] => [
+    one.rollouts.trial()?.generation,
+    one.config.current().generation,
+  ];
+  assert.deepEqual(numbers(), [undefined, 1]);
+  await stores.directory.put('rollout', 'current', record(text('b')), 0);
+  assert.ok(await waitUntil(() => one.rollouts.trial() !== null));
+  assert.deepEqual(numbers(), [2, 2]);
+  await stores.directory.put('rollout', 'current', record(text('b'), { status: 'aborted', text: '' }), 1);
+  assert.ok(await waitUntil(() => one.rollouts.trial() === null && one.config.current().generation === 3));
+  await stores.directory.put('rollout', 'current', record(text('b'), { rollout: 'rollout_2' }), 2);
+  assert.ok(await waitUntil(() => one.rollouts.trial() !== null));
+  assert.deepEqual(numbers(), [4, 4]);
 });
 
 test('what fails is rolled back by the figures of all workers, once, in the audit', async (t) => {

@@ -94,6 +94,9 @@ export class Rollouts implements RolloutView {
     });
   };
 
+  /** What a part of the requests are served by while a roll-out runs. */
+  readonly trial = (): Snapshot | null => this.#trial?.merged ?? null;
+
   /** What an operator should know. */
   problem(): string | null {
     return this.#problem;
@@ -128,7 +131,10 @@ export class Rollouts implements RolloutView {
     const file = config.file();
     const isMine = record !== null && record.base === file.source;
     if (!isMine || (record.status !== 'running' && record.status !== 'promoted')) {
+      const wasTried = this.#trial !== null;
       this.#stop(file);
+      // Bounds that the trial set are those of the file again.
+      if (wasTried) await config.renumber(this.#prepare);
       return;
     }
     const candidate = loadCandidate({ path: config.path, old: file, text: record.text, decided });
@@ -144,6 +150,8 @@ export class Rollouts implements RolloutView {
     }
     config.replace(null);
     await this.#prepare(candidate.merged);
+    // Each trial has a number of its own, which both of its sides share: its bounds are not those of one before.
+    await config.renumber(this.#prepare);
     if (this.#counted?.rollout !== record.rollout) this.#counted = { rollout: record.rollout, counts: new ArmCounts() };
     this.#trial = {
       record,

@@ -125,7 +125,8 @@ async function assemble(
   await Promise.all([...waits, gateway.prefetch(loaded.snapshot)]);
   await steered.begin(gateway.prefetch, STORE_WAIT_MS);
   const shares = { store: stores.rateShares, holder, clock: systemClock };
-  const limits = followLimits({ config: config.current, gateway, ...shares });
+  const { trial } = steered.rollouts;
+  const limits = followLimits({ config: config.current, trial, gateway, ...shares });
   opened.push(limits.close);
   const { server, neighbours } = await openWire({ loaded, index, runDir, gateway, log, metrics });
   opened.push(neighbours.close, async () => void (await server.drain(0)));

@@ -81,6 +81,13 @@ test('of a backend, what Envoy knows waits for the promotion; what is set on a r
   assert.deepEqual(backend?.credentials, [['authorization', 'Bearer new']]);
 });
 
+test('who picks among the endpoints of a backend is as before until the promotion', () => {
+  const pooled = compare(({ backends: [a, b] }) => ({ backends: [{ ...a, pool: {} }, b] }));
+  assert.deepEqual(pooled.said, ['backends.a: pool promotion']);
+  assert.equal(pooled.merged.backends.get('a')?.pool, undefined);
+  assert.notEqual(pooled.next.backends.get('a')?.pool, undefined);
+});
+
 test('Envoy knows the backends of both; slots are counted as before; one that is new has its own', () => {
   const { said, merged } = compare(({ backends: [a] }) => ({
     backends: [a, { name: 'c', endpoints: [{ url: 'http://10.0.0.3:8000' }] }],

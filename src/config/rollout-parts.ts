@@ -33,6 +33,7 @@ const AT_PROMOTION = [
 const AT_RESTART = ['listen', 'server', 'redis', 'audit'] as const;
 /** Of a backend that both have: what Envoy knows of it, and what is looked at and counted once for all. */
 const OF_A_CLUSTER = ['endpoints', 'pool', 'tls', 'http2', 'health', 'probes'] as const;
+type OfACluster = (typeof OF_A_CLUSTER)[number];
 
 /** Two configurations as one part of the requests and another one see them. */
 export interface RolloutParts {
@@ -101,12 +102,22 @@ function mergeBackends(old: Snapshot, next: Snapshot): ReadonlyMap<string, Backe
     const before = old.backends.get(name);
     if (before === undefined) merged.set(name, backend);
     else {
-      const { probes: _probes, ...fresh } = backend;
-      const { endpoints, tls, http2, health, probes } = before;
-      merged.set(name, { ...fresh, endpoints, tls, http2, health, ...(probes === undefined ? {} : { probes }) });
+      merged.set(name, { ...withoutCluster(backend), ...clusterOf(before) });
     }
   }
   return merged;
+}
+
+/** What Envoy keeps of a backend, and what all requests share. */
+function clusterOf({ endpoints, pool, tls, http2, health, probes }: Backend): Pick<Backend, OfACluster> {
+  const learned = { ...(pool === undefined ? {} : { pool }), ...(probes === undefined ? {} : { probes }) };
+  return { endpoints, tls, http2, health, ...learned };
+}
+
+/** What each request takes of a backend. */
+function withoutCluster(backend: Backend): Omit<Backend, OfACluster> {
+  const { endpoints: _e, pool: _p, tls: _t, http2: _h, health: _c, probes: _l, ...own } = backend;
+  return own;
 }
 
 function mergeModel(old: Snapshot, model: Model, backends: ReadonlyMap<string, Backend>): Model {
@@ -130,9 +141,7 @@ function backendParts(old: Snapshot, next: Snapshot): readonly RolloutPart[] {
     }
     const changed = OF_A_CLUSTER.filter((key) => !isDeepStrictEqual(before[key], backend[key]));
     if (changed.length > 0) parts.push({ part: `backends.${name}: ${changed.join(', ')}`, how: 'promotion' });
-    const { endpoints, tls, http2, health, probes: _probes, ...own } = before;
-    const { probes: _others, ...others } = { ...backend, endpoints, tls, http2, health };
-    if (!isDeepStrictEqual({ ...own, endpoints, tls, http2, health }, others))
+    if (!isDeepStrictEqual(withoutCluster(before), withoutCluster(backend)))
       parts.push({ part: `backends.${name}`, how: 'percent' });
   }
   for (const name of old.backends.keys())

@@ -11,7 +11,10 @@ import { externalProcessor, healthCheck, SERVICE_NAME } from './service.ts';
 
 /** Room for headers and metadata beside a body. */
 const MESSAGE_SLACK = 256 * 1024;
-const STREAMS = 100_000;
+/** Of one connection: a proxy has one for each of its threads, and opens another when it is full. */
+const STREAMS = 10_000;
+/** Anybody on the network may connect: bodies that never end must not fill the memory, nor stay. */
+const UNFINISHED = { messages: 8, bytes: 64 * 1024 * 1024, ms: 30_000 } as const;
 
 export interface PickerServerOptions {
   readonly address: string;
@@ -63,6 +66,10 @@ export function createPickerServer(options: PickerServerOptions): PickerServer {
     methods: [process, healthCheck((service) => healthOf(service, !leaving && isReady()))],
     messageBytes: options.bodyBytes + MESSAGE_SLACK,
     streams: STREAMS,
+    unfinished: {
+      bytes: Math.max(UNFINISHED.bytes, UNFINISHED.messages * (options.bodyBytes + MESSAGE_SLACK)),
+      ms: UNFINISHED.ms,
+    },
     onFault: (reason) =>
       log.error('a call failed', { error: reason instanceof Error ? reason : new Error(String(reason)) }),
   });

@@ -56,6 +56,10 @@ const CLIENT_ONLY = [
   'x-user-level',
   'x-business-line',
   'x-session-id',
+  'x-gateway-destination-endpoint',
+  'x-gateway-destination-endpoint-subset',
+  'x-request-priority',
+  'grpc-timeout',
 ];
 
 const {

@@ -1,4 +1,5 @@
 import type { Bind } from '../bind.ts';
+import type { UnfinishedLimits } from './unfinished.ts';
 
 /** gRPC status codes: https://grpc.io/docs/guides/status-codes/. */
 export const STATUS = {
@@ -61,6 +62,8 @@ export interface GrpcServerOptions {
   readonly messageBytes: number;
   /** Calls open at once on one connection. */
   readonly streams: number;
+  /** What messages that are not whole may cost, where peers are not trusted; the `lean` engine alone looks at it. */
+  readonly unfinished?: UnfinishedLimits;
   /** A fault of ours that cost a call, or a connection. */
   readonly onFault: (reason: unknown) => void;
 }

@@ -4,6 +4,7 @@ import type { AnyMethod, Call, CallListener } from './call.ts';
 import { STATUS } from './call.ts';
 import { parseGrpcTimeout } from './grpc-timeout.ts';
 import { MessageReader, type ReadFault } from './message-reader.ts';
+import type { Unfinished } from './unfinished.ts';
 import { httpReply, REPLY_HEAD, replyEnd } from './reply-heads.ts';
 
 export interface GrpcCallOptions {
@@ -11,6 +12,8 @@ export interface GrpcCallOptions {
   readonly head: RequestHead;
   readonly methods: ReadonlyMap<string, AnyMethod>;
   readonly messageBytes: number;
+  /** Bounds messages that are not whole; null: nothing but their size does. */
+  readonly unfinished: Unfinished | null;
   /** A service of ours has thrown. */
   readonly onFault: (reason: unknown) => void;
 }
@@ -37,11 +40,16 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
   /** What came while the call was paused. The peer's window bounds it. */
   #backlog: Buffer[] = [];
   #deadline: NodeJS.Timeout | undefined;
+  readonly #unfinished: Unfinished | null;
+  /** What of `#unfinished` is this call's, and until when its message must be whole. */
+  #held = 0;
+  #patience: NodeJS.Timeout | undefined;
 
-  constructor({ stream, head, methods, messageBytes, onFault }: GrpcCallOptions) {
+  constructor({ stream, head, methods, messageBytes, unfinished, onFault }: GrpcCallOptions) {
     this.#stream = stream;
     this.#head = head;
     this.#reader = new MessageReader(messageBytes);
+    this.#unfinished = unfinished;
     this.#onFault = onFault;
     stream.handler = this;
     this.#begin(methods);
@@ -82,6 +90,7 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
     this.#isOver = true;
     this.#backlog = [];
     clearTimeout(this.#deadline);
+    this.#letGo();
     this.#stream.sendTrailers(replyEnd(code, details, !this.#hasReplied));
   }
 
@@ -110,6 +119,7 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
     this.#isOver = true;
     this.#backlog = [];
     clearTimeout(this.#deadline);
+    this.#letGo();
     this.#closeListener();
   }
 
@@ -154,17 +164,42 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
       while (at < end && !this.#isPaused && !this.#isOver) {
         at = reader.read(bytes, at, end);
         if (reader.fault !== null) this.#fail(reader.fault);
-        else if (reader.message !== null) this.#listener.onMessage(method.decode(reader.message));
+        else if (reader.message !== null) {
+          if (this.#patience !== undefined) this.#letGo();
+          this.#listener.onMessage(method.decode(reader.message));
+        }
       }
     } catch (reason) {
       this.#crash(reason);
     }
     this.#isReading = false;
+    if (this.#unfinished !== null && !this.#isOver) this.#account(this.#unfinished);
     if (this.#isOver) this.#stream.credit(end - start);
     else {
       this.#stream.credit(at - start);
       if (at < end) this.#backlog.unshift(Buffer.from(bytes.subarray(at, end)));
     }
+  }
+
+  /** A message that is not whole counts, and its time runs from when it began to. */
+  #account(unfinished: Unfinished): void {
+    const { heldBytes, isCut } = this.#reader;
+    if (!unfinished.take(heldBytes - this.#held)) {
+      this.#fail({ code: STATUS.resourceExhausted, details: 'too many messages are not whole' });
+      return;
+    }
+    this.#held = heldBytes;
+    if (!isCut) return;
+    this.#patience ??= setTimeout(() => {
+      this.#fail({ code: STATUS.deadlineExceeded, details: 'a message was not whole in time' });
+    }, unfinished.ms);
+  }
+
+  #letGo(): void {
+    clearTimeout(this.#patience);
+    this.#patience = undefined;
+    this.#unfinished?.take(-this.#held);
+    this.#held = 0;
   }
 
   #readBacklog(): void {

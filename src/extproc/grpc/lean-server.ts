@@ -4,6 +4,7 @@ import type { Bind } from '../bind.ts';
 import { H2Connection } from '../h2/connection.ts';
 import type { AnyMethod, GrpcServer, GrpcServerOptions } from './call.ts';
 import { GrpcCall } from './grpc-call.ts';
+import { Unfinished } from './unfinished.ts';
 
 /** How often an idle peer is asked whether it is there; it has as long to answer. */
 const KEEPALIVE_MS = 15_000;
@@ -15,7 +16,9 @@ const HANDSHAKE_MS = 10_000;
  * A gRPC server on sockets of its own: one read of a socket gives any number of frames, and what is written in one turn of the event
  * loop leaves in one write.
  */
-export function createLeanServer({ bind, methods, messageBytes, streams, onFault }: GrpcServerOptions): GrpcServer {
+export function createLeanServer(options: GrpcServerOptions): GrpcServer {
+  const { bind, methods, messageBytes, streams, onFault } = options;
+  const unfinished = options.unfinished === undefined ? null : new Unfinished(options.unfinished);
   const byPath = new Map<string, AnyMethod>(methods.map((method) => [method.path, method]));
   const connections = new Set<H2Connection>();
   let closed: (() => void) | null = null;
@@ -25,7 +28,7 @@ export function createLeanServer({ bind, methods, messageBytes, streams, onFault
       socket,
       maxStreams: streams,
       now: () => performance.now(),
-      onRequest: (stream, head) => new GrpcCall({ stream, head, methods: byPath, messageBytes, onFault }),
+      onRequest: (stream, head) => new GrpcCall({ stream, head, methods: byPath, messageBytes, unfinished, onFault }),
       onFault,
       onClose: () => {
         connections.delete(connection);

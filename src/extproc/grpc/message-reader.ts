@@ -36,6 +36,11 @@ export class MessageReader {
     this.#maxBytes = maxBytes;
   }
 
+  /** Bytes that are set aside for a message that is not whole. */
+  get heldBytes(): number {
+    return this.#partial?.length ?? 0;
+  }
+
   /** A message has begun and is not whole. */
   get isCut(): boolean {
     return this.#prefixed > 0;

@@ -4,7 +4,7 @@ import http2 from 'node:http2';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { frame } from '../../../test/support/raw-grpc-frames.ts';
-import { anyMethod, type Call, type CallListener, type GrpcServerOptions } from './call.ts';
+import { anyMethod, type Call, type CallListener, type GrpcServerOptions, STATUS } from './call.ts';
 import { createGrpcJsServer } from './grpc-js-server.ts';
 import { createLeanServer } from './lean-server.ts';
 
@@ -282,4 +282,34 @@ test('lean: metadata of any size and kind arrives, through Huffman code and tabl
   }
   session.close();
   await server.close();
+});
+
+test('messages that are not whole have a bound together, and a time in which they must be', async () => {
+  const unfinished = { bytes: 300_000, ms: 200 };
+  const { server, session } = await serve(createLeanServer, undefined, { unfinished });
+  const cut = (): Promise<Reply> => {
+    const stream = open(session);
+    stream.write(frame(Buffer.alloc(100_000), 0, 900_000));
+    return replyOf(stream);
+  };
+  const statuses = (await Promise.all([cut(), cut(), cut(), cut()])).map(({ trailers, headers }) =>
+    String(trailers['grpc-status'] ?? headers['grpc-status']),
+  );
+  assert.deepEqual([...new Set(statuses)].toSorted(), [
+    String(STATUS.deadlineExceeded),
+    String(STATUS.resourceExhausted),
+  ]);
+  // What was held is free again, and a call whose messages come one behind the other may last.
+  const stream = open(session);
+  const reply = replyOf(stream);
+  const body = Buffer.concat(Array.from({ length: 8 }, () => frame(Buffer.alloc(200_000))));
+  for (let at = 0; at < body.length; at += 160_000) {
+    stream.write(body.subarray(at, at + 160_000));
+    await sleep(40);
+  }
+  stream.end();
+  const { trailers, body: back } = await reply;
+  assert.deepEqual([trailers['grpc-status'], back.length], ['0', body.length]);
+  session.destroy();
+  server.destroy();
 });

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { duplexPair } from 'node:stream';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { GREETING, H2Peer, h2Frame, hpackBlock, REQUEST_FIELDS, uint32 } from '../../../test/support/h2-peer.ts';
 import { DEFAULT_WINDOW, FRAME as T, H2_ERROR as E } from './frame.ts';
 import { STREAM_WINDOW } from './limits.ts';
-import type { H2Stream } from './stream.ts';
+import { Outlet } from './outlet.ts';
+import { H2Stream } from './stream.ts';
 
 const head = (stream: number) => h2Frame(T.headers, 4, stream, hpackBlock(REQUEST_FIELDS));
 const NO_BYTES = Buffer.alloc(0);
@@ -138,6 +141,52 @@ test('streams that wait for the connection take turns', async () => {
   const [one, three] = [dataOf(peer, 1).length, dataOf(peer, 3).length];
   assert.equal(one + three, DEFAULT_WINDOW + 500_000);
   assert.ok(Math.abs(one - DEFAULT_WINDOW - three) <= 70_000, `${one} and ${three}`);
+  peer.destroy();
+});
+
+test('a window of the connection that widens wakes as many as it has room for, and nobody who waits for its own', async () => {
+  const socket = duplexPair()[0] as unknown as Socket;
+  const outlet = new Outlet(socket);
+  const streamOf = (id: number, initialWindow: number): H2Stream => {
+    outlet.peer = { ...outlet.peer, initialWindow };
+    return new H2Stream({ outlet, id, contentLength: null, onClosed: () => {} });
+  };
+  let turns = 0;
+  const pumped = (stream: H2Stream): H2Stream => {
+    const pump = stream.pump.bind(stream);
+    stream.pump = () => {
+      turns += 1;
+      pump();
+    };
+    return stream;
+  };
+  outlet.sendWindow = 0;
+  const shut = Array.from({ length: 50 }, (_, at) => pumped(streamOf(4 * at + 1, 0)));
+  const open = Array.from({ length: 50 }, (_, at) => pumped(streamOf(4 * at + 3, 10_000)));
+  for (const stream of [...shut, ...open]) stream.sendData(Buffer.alloc(5), Buffer.alloc(995));
+  for (let update = 0; update < 20; update++) {
+    outlet.sendWindow += 1000;
+    outlet.pumpAll();
+  }
+  assert.equal(turns, 20);
+  assert.equal(open.filter(({ queued }) => queued === 0).length, 20);
+  outlet.sendWindow += 100_000;
+  outlet.pumpAll();
+  assert.ok(open.every(({ queued }) => queued === 0));
+  assert.ok(shut.every(({ queued }) => queued === 1000));
+  for (const stream of shut) stream.widen(1000);
+  assert.ok(shut.every(({ queued }) => queued === 0));
+  socket.destroy();
+});
+
+test('a message of many turns leaves as far as both windows go', async () => {
+  const { peer, streams } = peerWithStreams();
+  const wide = h2Frame(T.settings, 0, 0, Buffer.concat([Buffer.from([0, 4]), uint32(10_000_000)]));
+  peer.say(GREETING, wide, h2Frame(T.windowUpdate, 0, 0, uint32(10_000_000)), head(1));
+  await peer.settle();
+  streams.get(1)!.sendData(Buffer.alloc(5), Buffer.alloc(400_000));
+  await peer.settle();
+  assert.equal(dataOf(peer, 1).length, 400_005);
   peer.destroy();
 });
 

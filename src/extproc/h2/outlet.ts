@@ -4,10 +4,10 @@ import { CONGESTED_BYTES, HOPELESS_BYTES } from './limits.ts';
 import { OutBuffer } from './out-buffer.ts';
 import { DEFAULT_SETTINGS, type PeerSettings } from './peer-settings.ts';
 
-/** A stream whose bytes may have to wait. */
+/** A stream whose bytes may have to wait for the connection. One that waits for its own window is none. */
 export interface Waiting {
-  /** Sends what may leave, at most one turn's worth. True when more may leave still. */
-  pump(): boolean;
+  /** Sends what may leave, at most one turn's worth. Blocks itself again when more waits for the connection. */
+  pump(): void;
 }
 
 /** The way out of a connection: what all of its streams write, and which of them wait. */
@@ -19,6 +19,7 @@ export class Outlet {
   sendWindow = DEFAULT_WINDOW;
   readonly #socket: Socket;
   readonly #blocked = new Set<Waiting>();
+  #isPumping = false;
   #isFlushing = false;
   #isOver = false;
 
@@ -47,12 +48,20 @@ export class Outlet {
     setImmediate(this.#flush);
   }
 
-  /** Streams that wait take turns, as far as there is room. */
+  /** Streams that wait take turns, as far as there is room: each turn sends something, or is the stream's last. */
   pumpAll(): void {
-    let turn = [...this.#blocked];
-    this.#blocked.clear();
-    while (turn.length > 0 && !this.isCongested) turn = turn.filter((stream) => stream.pump());
-    for (const stream of turn) this.#blocked.add(stream);
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    try {
+      // Whoever blocks itself again comes again, behind the others.
+      for (const stream of this.#blocked) {
+        if (this.sendWindow <= 0 || this.isCongested) break;
+        this.#blocked.delete(stream);
+        stream.pump();
+      }
+    } finally {
+      this.#isPumping = false;
+    }
   }
 
   /** Writes what waits, and nothing after it. */

@@ -80,7 +80,7 @@ export class H2Stream {
     }
     this.#queue.push(Buffer.from(prefix), body);
     this.#queued += size;
-    this.pump();
+    this.#wait();
   }
 
   /** Ends the stream by a header block, behind all that waits. */
@@ -90,9 +90,9 @@ export class H2Stream {
     if (this.#queued === 0) this.#finish(block);
   }
 
-  /** Sends what may leave, at most one turn's worth. True when more may leave still. */
-  pump(): boolean {
-    if (this.#isClosed) return false;
+  /** Sends what may leave, at most one turn's worth. Waits on when it is the connection that has no room for more. */
+  pump(): void {
+    if (this.#isClosed) return;
     const outlet = this.#outlet;
     const before = this.#queued;
     let turn = TURN_BYTES;
@@ -103,13 +103,11 @@ export class H2Stream {
       turn -= size;
       this.#writeQueued(size);
     }
-    if (this.#queued > 0) outlet.block(this);
-    if (this.#queued < before) {
-      outlet.flushSoon();
-      if (this.#queued === 0 && this.#trailers !== null) this.#finish(this.#trailers);
-      else this.handler?.onDrain();
-    }
-    return turn <= 0 && this.#queued > 0;
+    if (this.#queued > 0 && this.#sendWindow > 0) outlet.block(this);
+    if (this.#queued === before) return;
+    outlet.flushSoon();
+    if (this.#queued === 0 && this.#trailers !== null) this.#finish(this.#trailers);
+    else this.handler?.onDrain();
   }
 
   /** A frame of DATA with `flow` bytes, padding included. What breaks the rules resets the stream. */
@@ -152,7 +150,7 @@ export class H2Stream {
   widen(bytes: number): boolean {
     this.#sendWindow += bytes;
     if (this.#sendWindow > MAX_WINDOW) return false;
-    if (this.#queued > 0) this.pump();
+    if (this.#queued > 0) this.#wait();
     return true;
   }
 
@@ -174,6 +172,13 @@ export class H2Stream {
     const { handler } = this;
     this.handler = null;
     handler?.onClose();
+  }
+
+  /** Takes its turn among those that wait; not while its own window is shut: that opens by `widen` alone. */
+  #wait(): void {
+    if (this.#sendWindow <= 0) return;
+    this.#outlet.block(this);
+    this.#outlet.pumpAll();
   }
 
   #finish(block: Buffer): void {

@@ -18,11 +18,15 @@ const CLIENT_ONLY: ReadonlySet<string> = new Set([
   'x-session-id',
   'x-canary-percentage',
   'x-accept-adapted',
+  'x-request-priority',
+  'prefer',
+  'grpc-timeout',
   // Set by one dialect: the try before this one may have been of it.
   'anthropic-version',
 ]);
 
-const PRIVATE_PREFIXES: readonly string[] = ['x-tokenlat-', 'x-envoy-', 'x-forwarded-', 'x-real-'];
+/** `x-gateway-`: how proxies and Endpoint Pickers tell each other where to send a request. */
+const PRIVATE_PREFIXES: readonly string[] = ['x-tokenlat-', 'x-envoy-', 'x-forwarded-', 'x-real-', 'x-gateway-'];
 
 /** What is removed from the head of every try with the same headers set, whatever the client sent. */
 interface Always {

@@ -92,3 +92,47 @@ test('without a store each worker has its part', () => {
   );
   assert.equal(gates.of(deployment('free'), 1), null);
 });
+
+test('a reload makes room for who waits, without another request; one that takes the bounds away does, too', () => {
+  const gates = new Gates({
+    workers: 1,
+    workerIndex: 0,
+    metrics,
+    clock: { now: () => 0 },
+    sharesRates: true,
+    aliveOf: () => 1,
+  });
+  const config = (generation: number, options: Parameters<typeof deployment>[1]) =>
+    ({ generation, models: new Map([['m', { deployments: [deployment('m', options)] }]]) }) as never;
+  const gate = gates.of(deployment('m', { limit: 1, queue: 0 }), 1);
+  assert.ok(gate !== null && gate.enter(1) !== null && !gate.fits(1));
+  const told: string[] = [];
+  gates.onRoom(({ id }) => told.push(id));
+  gates.wishes(config(2, { limit: 2, queue: 0 }));
+  assert.deepEqual([told, gate.fits(1)], [['m'], true]);
+  assert.ok(gate.enter(1) !== null && !gate.fits(1));
+  gates.wishes(config(3, null));
+  assert.deepEqual([told, gate.fits(1)], [['m', 'm'], true]);
+  assert.equal(gates.of(deployment('m'), 3), null);
+});
+
+test('rates of two configurations are wished for at once, and those of both only once', () => {
+  const gates = new Gates({
+    workers: 1,
+    workerIndex: 0,
+    metrics,
+    clock: { now: () => 0 },
+    sharesRates: true,
+    aliveOf: () => 1,
+  });
+  const rated = (id: string) =>
+    ({ ...deployment(id), rates: { tokensPerSecond: null, requestsPerSecond: 10, burstMs: 1000 } }) as Deployment;
+  const config = (...ids: string[]) =>
+    ({ generation: 1, models: new Map([['m', { deployments: ids.map(rated) }]]) }) as never;
+  assert.deepEqual(
+    gates.wishes(config('a', 'b'), config('b', 'c')).map(({ name }) => name),
+    ['a requests', 'b requests', 'c requests'],
+  );
+  gates.grant([1, 2, 3]);
+  assert.equal(gates.of(rated('c'), 1)?.rates()[0]?.[1].share, 3);
+});

@@ -18,8 +18,8 @@ export interface GatesOptions {
 
 /** What the one who shares rates out sees of them. */
 export interface RateSource {
-  /** All rates of the configuration, with what is wanted of each; looking begins a new count. */
-  wishes(config: Pick<Snapshot, 'generation' | 'models'>): readonly RateWish[];
+  /** All rates of the configurations, each once, with what is wanted of it. Looking begins a new count, and sets new bounds. */
+  wishes(...configs: readonly Pick<Snapshot, 'generation' | 'models'>[]): readonly RateWish[];
   /** New shares, in the order of the wishes. */
   grant(shares: readonly number[]): void;
 }
@@ -68,7 +68,13 @@ export class Gates implements RateSource {
     const known = this.#gates.get(deployment.id);
     if (known !== undefined && known.generation >= generation) return known.gate;
     const { concurrency, rates } = deployment;
-    if (concurrency === null && (rates ?? null) === null) return null;
+    if (concurrency === null && (rates ?? null) === null) {
+      if (known === undefined) return null;
+      this.#gates.delete(deployment.id);
+      // Who still waits there may go.
+      known.gate.change({ slots: null, tokens: null, requests: null });
+      return null;
+    }
     const alive = this.#options.aliveOf(deployment);
     const gate = known?.gate ?? this.#make(deployment);
     this.#gates.set(deployment.id, { gate, generation, deployment, alive });
@@ -86,25 +92,32 @@ export class Gates implements RateSource {
     }
   }
 
-  wishes({ models, generation }: Pick<Snapshot, 'generation' | 'models'>): readonly RateWish[] {
+  wishes(...configs: readonly Pick<Snapshot, 'generation' | 'models'>[]): readonly RateWish[] {
     const now = this.#options.clock.now();
     const passed = now - (this.#lookedAt ?? now);
     this.#lookedAt = now;
     const asked: { gate: Gate; unit: RateUnit }[] = [];
     const wishes: RateWish[] = [];
-    for (const { deployments } of models.values()) {
-      for (const deployment of deployments) {
-        if ((deployment.rates ?? null) === null) continue;
-        const gate = this.of(deployment, generation);
-        for (const [unit, rate] of gate?.rates() ?? []) {
-          if (gate === null) continue;
-          asked.push({ gate, unit });
-          wishes.push(this.#wishOf(rate, passed));
-        }
+    for (const gate of this.#all(configs)) {
+      for (const [unit, rate] of gate.rates()) {
+        asked.push({ gate, unit });
+        wishes.push(this.#wishOf(rate, passed));
       }
     }
     this.#asked = asked;
     return wishes;
+  }
+
+  /** All gates of the configurations, with their bounds of now: who waits need not wait for a new request to bring them. */
+  #all(configs: readonly Pick<Snapshot, 'generation' | 'models'>[]): ReadonlySet<Gate> {
+    const gates = new Set<Gate>();
+    for (const { models, generation } of configs) {
+      for (const deployment of [...models.values()].flatMap(({ deployments }) => deployments)) {
+        const gate = this.of(deployment, generation);
+        if (gate !== null) gates.add(gate);
+      }
+    }
+    return gates;
   }
 
   grant(shares: readonly number[]): void {

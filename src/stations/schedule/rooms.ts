@@ -28,14 +28,29 @@ export function poolOf({ models }: Pick<Snapshot, 'models'>, { candidates, route
   return candidates.flatMap((each, at) => (each.deployment.model === deployment.model ? [at] : []));
 }
 
+function larger(one: QueueBounds, other: QueueBounds): QueueBounds {
+  return { size: Math.max(one.size, other.size), bytes: Math.max(one.bytes, other.bytes) };
+}
+
 function isShared(model: Model | undefined): boolean {
   return model !== undefined && (model.balance === 'load' || model.deployments.some(({ weight }) => weight > 0));
 }
 
-/** A waiting room for each model, kept over reloads; the newest generation sets its bounds. */
+interface Known {
+  readonly room: WaitingRoom;
+  generation: number;
+  /** Who of this generation has asked; not to be kept alive by it. */
+  askers: WeakSet<Config>;
+  bounds: QueueBounds;
+}
+
+/**
+ * A waiting room for each model, kept over reloads; the newest generation sets its bounds. Two configurations of one generation,
+ * of which each serves a part of the requests, share the room, and it is as large as the larger of both says.
+ */
 export class Rooms {
   readonly #options: RoomsOptions;
-  readonly #rooms = new Map<string, { readonly room: WaitingRoom; generation: number }>();
+  readonly #rooms = new Map<string, Known>();
 
   constructor(options: RoomsOptions) {
     this.#options = options;
@@ -44,17 +59,21 @@ export class Rooms {
 
   of(deployment: Deployment, config: Config): WaitingRoom {
     const known = this.#rooms.get(deployment.model);
-    if (known !== undefined && known.generation >= config.generation) return known.room;
+    if (known !== undefined && (known.generation > config.generation || known.askers.has(config))) return known.room;
     const bounds = this.#boundsOf(deployment, config);
-    const { batchShare } = config.priorities;
-    if (known !== undefined) {
-      known.generation = config.generation;
-      known.room.change(bounds, batchShare);
-      return known.room;
+    const { generation, priorities } = config;
+    const { batchShare } = priorities;
+    if (known === undefined) {
+      const room = new WaitingRoom({ ...this.#options, ...bounds, model: deployment.model, batchShare });
+      this.#rooms.set(deployment.model, { room, generation, askers: new WeakSet([config]), bounds });
+      return room;
     }
-    const room = new WaitingRoom({ ...this.#options, ...bounds, model: deployment.model, batchShare });
-    this.#rooms.set(deployment.model, { room, generation: config.generation });
-    return room;
+    const isNew = known.generation < generation;
+    known.bounds = isNew ? bounds : larger(known.bounds, bounds);
+    known.askers = isNew ? new WeakSet([config]) : known.askers.add(config);
+    known.generation = generation;
+    known.room.change(known.bounds, batchShare);
+    return known.room;
   }
 
   /** To be called now and then: see `WaitingRoom.lookAround`. */

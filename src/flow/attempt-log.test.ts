@@ -48,34 +48,6 @@ test('a try that was taken and never answered costs its prompt, one that nobody 
   );
 });
 
-test('the last try is booked like the others when it was taken and the request failed without an answer of it', () => {
-  const booked = (end: (log: AttemptLog, clock: { at: number }) => void, isConnected = false) => {
-    const { options, clock } = bench({ config: { timeouts: { connectMs: 1000 } } });
-    const request = requestOf({ promptTokens: 40 });
-    const log = new AttemptLog({ ...options, ctx: contextOf({ startedAt: 1000, config: options.config(), request }) });
-    log.start(attemptOf(deploymentOf('a'), 1), { isConnected });
-    end(log, clock);
-    return log
-      .thrownAway()
-      .map(({ attempt, promptTokens, usageFlag, chargedTo }) => [attempt, promptTokens, usageFlag, chargedTo]);
-  };
-  const lostAfter = (ms: number) => (log: AttemptLog, clock: { at: number }) => {
-    clock.at += ms;
-    log.lost();
-  };
-  assert.deepEqual(booked(lostAfter(20_000)), [[1, 40, 'unanswered', 'gateway']], 'silent');
-  assert.deepEqual(booked(lostAfter(5), true), [[1, 40, 'unanswered', 'gateway']], 'on a connection that stood');
-  assert.deepEqual(booked(lostAfter(5)), [], 'refused');
-  assert.deepEqual(booked(lostAfter(1010)), [], 'nobody there');
-  const refused = (log: AttemptLog): void => (log.answered(503), log.failed('status 503', null), log.lost());
-  assert.deepEqual(booked(refused, true), []);
-  assert.deepEqual(
-    booked(() => {}, true),
-    [],
-    'it serves',
-  );
-});
-
 test('a log without a try has nothing to tell', () => {
   const { log } = open();
   log.answered(200);

@@ -65,7 +65,6 @@ export class AttemptLog {
   readonly #watch: TryWatch;
   readonly #entries: Entry[] = [];
   #firstTokenMs: number | null = null;
-  #isLost = false;
   /** The client's answer has begun. */
   begun = false;
 
@@ -146,16 +145,10 @@ export class AttemptLog {
     this.#entries.at(-1)?.watched?.firstToken();
   }
 
-  /** The request has failed without an answer of the latest try: if a backend took that one, it may charge for it all the same. */
-  lost(): void {
-    this.#isLost = this.#wasTaken(this.#entries.length - 1);
-  }
-
   /** Cost events of the tries that did not serve. */
   thrownAway(): readonly LedgerEvent[] {
-    const last = this.#entries.length - 1;
-    return this.#entries.slice(0, this.#isLost ? undefined : -1).map((entry, index) => {
-      const isUnanswered = index === last || this.#isUnanswered(index);
+    return this.#entries.slice(0, -1).map((entry, index) => {
+      const isUnanswered = this.#isUnanswered(index);
       return ledgerEvent(
         this.#ctx as RequestContext,
         {
@@ -180,18 +173,13 @@ export class AttemptLog {
       .map(({ attempt }) => attempt.candidate.deployment);
   }
 
-  /** Was it taken and not answered, so that somebody else was asked? */
-  #isUnanswered(index: number): boolean {
-    return this.#entries[index]?.mayReplay === true && this.#wasTaken(index);
-  }
-
   /**
    * Did a backend take this try and then say nothing that counts? Envoy does not tell whether a fresh connection ever stood:
    * what failed at once was refused, and what failed when the time to connect was up never connected.
    */
-  #wasTaken(index: number): boolean {
+  #isUnanswered(index: number): boolean {
     const entry = this.#entries[index];
-    if (entry === undefined || entry.failure !== null) return false;
+    if (entry === undefined || entry.failure !== null || !entry.mayReplay) return false;
     if (entry.status !== null) return entry.status < 400;
     if (entry.isConnected) return true;
     const { connectMs } = this.#ctx.config.timeouts;

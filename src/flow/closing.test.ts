@@ -143,26 +143,6 @@ test('a failure costs what the client had seen of it, else what the upstream tol
   assert.deepEqual((await silent.end({ kind: 'failed', error: ERROR })).ending.usage, usageOf(0, 0));
 });
 
-test('a try that was taken and never answered is booked to the gateway also when it is the last one', async () => {
-  const booked = async (how: ClosingHow, before: (made: ReturnType<typeof open>) => void = () => {}) => {
-    const made = open({ request: { stream: false, promptTokens: 7 } });
-    made.start();
-    made.clock.at += 20_000;
-    before(made);
-    const { events } = (await made.end(how)).ending;
-    return events.map(({ chargedTo, attempt, promptTokens, usageFlag }) =>
-      [chargedTo, attempt, promptTokens, usageFlag].join(' '),
-    );
-  };
-  const timeout: ClosingHow = { kind: 'failed', error: new GatewayError('upstream_timeout', 'x') };
-  const lost = ['gateway 1 7 unanswered', 'tenant 1 0 '];
-  assert.deepEqual(await booked(timeout), lost);
-  assert.deepEqual(await booked({ kind: 'cut', by: 'upstream' }), lost);
-  assert.deepEqual(await booked({ kind: 'failed', error: new GatewayError('internal_error', 'x') }), ['tenant 1 0 ']);
-  assert.deepEqual(await booked(timeout, ({ closing }) => closing.meter(7)), ['tenant 1 0 ']);
-  assert.equal((await booked({ kind: 'cut', by: 'client' })).length, 1);
-});
-
 test('an answer of our own and a refusal before the decision leave no cost', async () => {
   const own = open({ decision: undefined, admission: undefined });
   const { ending, metadata } = await own.end({ kind: 'answered', status: 204 });

@@ -102,7 +102,6 @@ export class Closing {
 
   #ending(how: ClosingHow): Ending {
     const { usage, flag } = this.#usage(how);
-    if (this.#meter === null && usage === NO_USAGE && isUpstreamFault(how)) this.attempts.lost();
     const common = {
       usage,
       usageFlag: flag,
@@ -160,10 +159,6 @@ export class Closing {
       status: how.kind === 'failed' && !this.attempts.begun ? how.error.status : 200,
     });
   }
-}
-
-function isUpstreamFault(how: ClosingHow): boolean {
-  return how.kind === 'failed' ? how.error.source === 'model_service' : how.kind === 'cut' && how.by === 'upstream';
 }
 
 function statusOf(how: ClosingHow): LedgerStatus {

@@ -1,4 +1,5 @@
 import type { ScorePolicy } from '../core/score-policy.ts';
+import { mixed } from '../lib/hash32/hash32.ts';
 import type { Random } from './order.ts';
 import type { Scored } from './score.ts';
 import type { Warmth } from './warm-keys.ts';
@@ -115,7 +116,7 @@ function atHome(free: readonly Scored[], home: number | null): Scored | null {
   let highest = -1;
   for (const one of free) {
     if (one.running > first.running || one.value < first.value - NEAR) continue;
-    const lot = mixed(home, one.live.lot);
+    const lot = joined(home, one.live.lot);
     if (lot <= highest) continue;
     highest = lot;
     best = one;
@@ -124,9 +125,6 @@ function atHome(free: readonly Scored[], home: number | null): Scored | null {
 }
 
 /** Two numbers to one below 2^32 that depends on every bit of both. */
-function mixed(one: number, other: number): number {
-  let state = (one ^ Math.floor(one / 2 ** 32) ^ other) | 0;
-  state = Math.imul(state ^ (state >>> 16), 0x85ebca6b);
-  state = Math.imul(state ^ (state >>> 13), 0xc2b2ae35);
-  return (state ^ (state >>> 16)) >>> 0;
+function joined(one: number, other: number): number {
+  return mixed(one ^ Math.floor(one / 2 ** 32) ^ other);
 }

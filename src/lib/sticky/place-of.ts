@@ -1,13 +1,8 @@
-const OFFSET_BASIS = 0x811c9dc5;
-const PRIME = 0x01000193;
+import { fnv1a, mixed } from '../hash32/hash32.ts';
 
-/** A name's 32 bits, spread evenly: FNV-1a, then the last mixing of MurmurHash3, for the low bits of the first alone are not even for names that are alike. */
-export function bitsOf(name: string): number {
-  let hash = OFFSET_BASIS;
-  for (let at = 0; at < name.length; at += 1) hash = Math.imul(hash ^ name.charCodeAt(at), PRIME);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
+/** A name's 32 bits, spread evenly also for names that are alike. */
+function bitsOf(name: string): number {
+  return mixed(fnv1a(name));
 }
 
 /** A name's fixed place in [0, 1), spread evenly: a larger share holds whoever is in a smaller one. */

@@ -1,4 +1,5 @@
 import { charKind, DENSE, GAP, WORD } from '../fold-text/char-kind.ts';
+import { FNV_BASIS, FNV_PRIME, mixed } from '../hash32/hash32.ts';
 
 /** UTF-16 units of a text that are looked at: the beginning and the end, where instructions and questions stand. */
 const HEAD = 6144;
@@ -32,8 +33,6 @@ export interface Features {
   readonly figures: Float64Array;
 }
 
-const OFFSET_BASIS = 0x811c9dc5;
-const PRIME = 0x01000193;
 const PAIR = 0x9e3779b1;
 /** What runs of digits are made to: their length, not their value. */
 const NUMBER = 0x23;
@@ -44,13 +43,6 @@ const FIGURE_WEIGHT = 0.3;
 
 /** Texts that can be told apart by a number of 32 bits. */
 const LAST_TEXT = 2 ** 31 - 1;
-
-/** The last mixing of MurmurHash3. */
-function mixed(hash: number): number {
-  let mix = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  mix = Math.imul(mix ^ (mix >>> 13), 0xc2b2ae35);
-  return (mix ^ (mix >>> 16)) >>> 0;
-}
 
 const isDigit = (unit: number): boolean => unit >= 48 && unit <= 57;
 
@@ -152,19 +144,19 @@ export class FeatureReader {
       const unit = small.charCodeAt(at);
       const kind = charKind(unit);
       const from = at;
-      let hash = OFFSET_BASIS;
+      let hash = FNV_BASIS;
       if (isDigit(unit)) {
         while (at < end && isDigit(small.charCodeAt(at))) at += 1;
         counts.digits += at - from;
-        hash = Math.imul(Math.imul(hash ^ NUMBER, PRIME) ^ Math.min(at - from, LONGEST_NUMBER), PRIME);
+        hash = Math.imul(Math.imul(hash ^ NUMBER, FNV_PRIME) ^ Math.min(at - from, LONGEST_NUMBER), FNV_PRIME);
       } else if (kind === GAP || kind === DENSE) {
         at += 1;
         if (unit <= 32 || unit === NO_BREAK_SPACE) continue;
         if (kind === GAP) counts.symbols += 1;
-        hash = Math.imul(hash ^ unit, PRIME);
+        hash = Math.imul(hash ^ unit, FNV_PRIME);
       } else {
         at = wordEnd(small, at, end);
-        for (let letter = from; letter < at; letter += 1) hash = Math.imul(hash ^ small.charCodeAt(letter), PRIME);
+        for (let letter = from; letter < at; letter += 1) hash = Math.imul(hash ^ small.charCodeAt(letter), FNV_PRIME);
         counts.letters += at - from;
         counts.words += 1;
       }

@@ -1,16 +1,14 @@
 import { CLASS_HEADER, type Classified, type Classifier } from '../../core/classifier.ts';
 import type { TextPart } from '../../core/chat-request.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { Deployment, Route, Snapshot } from '../../core/snapshot.ts';
 import { compileMatch, type Match } from './compile-match.ts';
 import { inputReader, type RuleContext } from './match-inputs.ts';
 import { unionOf } from './references.ts';
+import { type FaultEars, holds, usable } from './rule-faults.ts';
 
-export interface RequestClassesOptions {
+export interface RequestClassesOptions extends FaultEars {
   readonly config: Pick<Snapshot, 'classifiers'>;
-  readonly metrics: Pick<Metrics, 'anomaly'>;
-  readonly log: Pick<Log, 'error'>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -44,12 +42,12 @@ export class RequestClasses {
     if (classifier === null) return { classified: null, classOf: null, classMs: 0 };
     const { clock } = this.#options;
     const before = clock.now();
-    const classified = this.classify(classifier, ctx, onFault);
+    const classified = this.#classify(classifier, ctx, onFault);
     return { classified, classOf: { class: classified.class, classifier }, classMs: clock.now() - before };
   }
 
   /** The class of a request, always one of the classifier's. `onFault` hears which rules failed and why. */
-  classify(classifier: Classifier, ctx: RuleContext, onFault: (fault: string) => void): Classified {
+  #classify(classifier: Classifier, ctx: RuleContext, onFault: (fault: string) => void): Classified {
     const { name, text, minMargin, fallback } = classifier;
     const told = classifier.trustsHeader ? ctx.head.headers.get(CLASS_HEADER) : undefined;
     if (told !== undefined && classifier.classes.has(told))
@@ -68,24 +66,16 @@ export class RequestClasses {
     if (compiled === undefined || compiled.rules.length === 0) return null;
     const variables = compiled.inputs(ctx);
     for (const rule of compiled.rules) {
-      const { matched, fault } = rule.match.evaluate(variables);
-      if (fault !== null) {
-        this.#options.metrics.anomaly('route_rule_failed');
-        onFault(`${rule.name}: ${fault}`);
-      }
-      if (matched) return rule.class;
+      if (holds(rule, variables, this.#options, onFault)) return rule.class;
     }
     return null;
   }
 
-  /** A checked configuration has no bad expression; should one come all the same, it is left out. */
   #compile({ name, rules }: Classifier): Rules {
     const compiled = rules.flatMap((rule, at) => {
-      const match = compileMatch(rule.when);
-      if (match.ok) return [{ name: `${name}.rules[${at}]`, match, class: rule.class }];
-      this.#options.metrics.anomaly('route_rule_unusable');
-      this.#options.log.error('rule of a classifier cannot be used', { classifier: name, error: match.error });
-      return [];
+      const told = { classifier: name };
+      const match = usable(compileMatch(rule.when), this.#options, 'rule of a classifier cannot be used', told);
+      return match === null ? [] : [{ name: `${name}.rules[${at}]`, match, class: rule.class }];
     });
     return { rules: compiled, inputs: inputReader(unionOf(compiled.map(({ match }) => match.references))) };
   }

@@ -1,13 +1,11 @@
-import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { ReplayRule } from '../../core/retry.ts';
 import type { Route, Snapshot } from '../../core/snapshot.ts';
 import { compileMatch, type Match } from './compile-match.ts';
 import { inputReader, type RuleContext } from './match-inputs.ts';
+import { type FaultEars, holds, usable } from './rule-faults.ts';
 
-export interface ReplayRulesOptions {
+export interface ReplayRulesOptions extends FaultEars {
   readonly config: Pick<Snapshot, 'routes' | 'retry'>;
-  readonly metrics: Pick<Metrics, 'anomaly'>;
-  readonly log: Pick<Log, 'error'>;
 }
 
 interface Compiled {
@@ -34,21 +32,13 @@ export class ReplayRules {
   allows({ replay }: Pick<Route, 'replay'>, ctx: RuleContext, onFault: (fault: string) => void): boolean {
     const rule = this.#rules.get(replay ?? this.#options.config.retry.replay) ?? false;
     if (typeof rule === 'boolean') return rule;
-    const { matched, fault } = rule.match.evaluate(rule.inputs(ctx));
-    if (fault !== null) {
-      this.#options.metrics.anomaly('route_rule_failed');
-      onFault(`replay: ${fault}`);
-    }
-    return matched;
+    return holds({ name: 'replay', match: rule.match }, rule.inputs(ctx), this.#options, onFault);
   }
 
   /** A checked configuration has no bad rule; should one come all the same, it forbids. */
   #compile(rule: ReplayRule): Rule {
     if (rule === 'always' || rule === 'never') return rule === 'always';
-    const match = compileMatch(rule);
-    if (match.ok) return { match, inputs: inputReader(match.references) };
-    this.#options.metrics.anomaly('route_rule_unusable');
-    this.#options.log.error('replay rule cannot be used', { rule, error: match.error });
-    return false;
+    const match = usable(compileMatch(rule), this.#options, 'replay rule cannot be used', { rule });
+    return match === null ? false : { match, inputs: inputReader(match.references) };
   }
 }

@@ -10,6 +10,7 @@ import type { Match, MatchVariables, Variable } from './compile-match.ts';
 import { inputReader } from './match-inputs.ts';
 import type { RuleContext } from './match-inputs.ts';
 import { unionOf } from './references.ts';
+import { holds, usable } from './rule-faults.ts';
 
 export interface RoutingTableOptions {
   readonly config: RoutingConfig;
@@ -152,15 +153,11 @@ export class RoutingTable {
   }
 
   #find(variables: MatchVariables, asked: Asked): { route: Route | null; faults: readonly string[] } {
-    const { metrics } = this.#options;
     const faults: string[] = [];
+    const onFault = (fault: string): void => void faults.push(fault);
     for (const { route, match } of this.#rulesFor(asked)) {
-      const result = match?.evaluate(variables) ?? { matched: true, fault: null };
-      if (result.fault !== null) {
-        metrics.anomaly('route_rule_failed');
-        faults.push(`${route.id}: ${result.fault}`);
-      }
-      if (result.matched) return { route, faults };
+      if (match === null || holds({ name: route.id, match }, variables, this.#options, onFault))
+        return { route, faults };
     }
     return { route: null, faults };
   }
@@ -168,10 +165,7 @@ export class RoutingTable {
   /** A checked configuration has no bad rule; should one come all the same, its route takes nothing. */
   #compile(route: Route): Rule | null {
     if (route.match === null) return { route, match: null };
-    const match = compileMatch(route.match);
-    if (match.ok) return { route, match };
-    this.#options.metrics.anomaly('route_rule_unusable');
-    this.#options.log.error('route rule cannot be used', { route: route.id, error: match.error });
-    return null;
+    const match = usable(compileMatch(route.match), this.#options, 'route rule cannot be used', { route: route.id });
+    return match === null ? null : { route, match };
   }
 }

@@ -1,4 +1,3 @@
-import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { Snapshot } from '../../core/snapshot.ts';
 import type { RouteScore } from '../../core/score-policy.ts';
 import type { Adjust, Looked } from '../../routing/score.ts';
@@ -12,6 +11,7 @@ import {
 } from './compile-match.ts';
 import { inputReader, type RouteContext } from './match-inputs.ts';
 import { unionOf } from './references.ts';
+import { type FaultEars, usable } from './rule-faults.ts';
 
 interface Rules {
   readonly formula: Formula | null;
@@ -23,10 +23,8 @@ interface Rules {
   readonly inputs: ReturnType<typeof inputReader>;
 }
 
-export interface ScoreRulesOptions {
+export interface ScoreRulesOptions extends FaultEars {
   readonly config: Pick<Snapshot, 'routes'>;
-  readonly metrics: Pick<Metrics, 'anomaly'>;
-  readonly log: Pick<Log, 'error'>;
 }
 
 /** The expressions of a configuration's scores, compiled once. */
@@ -64,22 +62,16 @@ export class ScoreRules {
   }
 
   #compile(route: string, score: RouteScore): Rules | null {
-    const formula = score.expression === null ? null : this.#checked<Formula>(route, compileFormula(score.expression));
+    const checked = <T extends { readonly ok: true }>(compiled: T | MatchProblem): T | null =>
+      usable(compiled, this.#options, 'score rule cannot be used', { route });
+    const formula = score.expression === null ? null : checked<Formula>(compileFormula(score.expression));
     const whens = score.rules.flatMap(({ when, multiply }, at) => {
-      const match = this.#checked<Match<ScoreVariables>>(route, compileWhen(when));
+      const match = checked<Match<ScoreVariables>>(compileWhen(when));
       return match === null ? [] : [{ name: `${route}.rules[${at}]`, match, multiply }];
     });
     if (formula === null && whens.length === 0) return null;
     const all = [...(formula === null ? [] : [formula]), ...whens.map(({ match }) => match)];
     return { formula, whens, inputs: inputReader(unionOf(all.map(({ references }) => references))) };
-  }
-
-  /** A checked configuration has no bad expression; should one come all the same, it is left out. */
-  #checked<T extends { readonly ok: true }>(route: string, compiled: T | MatchProblem): T | null {
-    if (compiled.ok) return compiled;
-    this.#options.metrics.anomaly('route_rule_unusable');
-    this.#options.log.error('score rule cannot be used', { route, error: compiled.error });
-    return null;
   }
 }
 

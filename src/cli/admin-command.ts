@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Admin } from '../core/admin-settings.ts';
+import { addressOf } from '../core/endpoint.ts';
 import { isZone } from '../lib/calendar/calendar-period.ts';
 import { createAdminClient, pathOf, type AdminClient } from './admin-client.ts';
 import type { Format } from './output.ts';
@@ -123,7 +124,7 @@ async function urlOf(config: string): Promise<string> {
 /** Where the API of a configuration is reached from its own machine. */
 export function adminUrl({ address, port, tls }: Pick<Admin, 'address' | 'port' | 'tls'>): string {
   const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
-  return `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `${tls === null ? 'http' : 'https'}://${addressOf({ host, port })}`;
 }
 
 function tokenOf(file: string | undefined, env: Terminal['env']): string {

@@ -1,3 +1,5 @@
+import { oncePer } from './once-per.ts';
+
 /** One address of a backend. */
 export interface Endpoint {
   readonly host: string;
@@ -15,22 +17,25 @@ export interface Pool {
   readonly slowStartMs: number;
 }
 
-/** `ip:port` as Envoy writes addresses, `[ip]:port` for IPv6. */
-export function addressOf({ host, port }: Pick<Endpoint, 'host' | 'port'>): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+/** A host as it stands in URLs and before ports: IPv6 in brackets. */
+export function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
 }
 
-const known = new WeakMap<readonly Endpoint[], ReadonlyMap<string, Endpoint>>();
+/** `ip:port` as Envoy writes addresses, `[ip]:port` for IPv6. */
+export function addressOf({ host, port }: Pick<Endpoint, 'host' | 'port'>): string {
+  return `${bracketed(host)}:${port}`;
+}
+
+const byAddress = oncePer(
+  (endpoints: readonly Endpoint[]): ReadonlyMap<string, Endpoint> =>
+    new Map(endpoints.map((endpoint) => [addressOf(endpoint), endpoint])),
+);
 
 /** The endpoint of a backend that has this address. */
 export function endpointAt(
   { endpoints }: { readonly endpoints: readonly Endpoint[] },
   address: string,
 ): Endpoint | undefined {
-  let byAddress = known.get(endpoints);
-  if (byAddress === undefined) {
-    byAddress = new Map(endpoints.map((endpoint) => [addressOf(endpoint), endpoint]));
-    known.set(endpoints, byAddress);
-  }
-  return byAddress.get(address);
+  return byAddress(endpoints).get(address);
 }

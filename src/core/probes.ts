@@ -1,3 +1,5 @@
+import { bracketed } from './endpoint.ts';
+
 /** How often a backend is looked at, and how many looks of a kind in a row change what is thought of it. */
 export interface Paced {
   readonly intervalMs: number;
@@ -48,5 +50,5 @@ export function isOfEndpoints({ url }: Pick<Scraped, 'url'>): boolean {
 
 /** The URL for one endpoint. */
 export function urlAt(url: string, host: string): string {
-  return url.replaceAll(HOST, host.includes(':') ? `[${host}]` : host);
+  return url.replaceAll(HOST, bracketed(host));
 }

@@ -1,3 +1,4 @@
+import { addressOf, bracketed } from './endpoint.ts';
 import { headerValue } from './header-value.ts';
 import type { HeaderPair } from './http.ts';
 import type { Backend } from './snapshot.ts';
@@ -20,6 +21,5 @@ export function upstreamPairs(backend: Backend, path: string, own: readonly Head
 }
 
 function hostAndPort(host: string, port: number, tls: boolean): string {
-  const name = host.includes(':') ? `[${host}]` : host;
-  return port === (tls ? 443 : 80) ? name : `${name}:${port}`;
+  return port === (tls ? 443 : 80) ? bracketed(host) : addressOf({ host, port });
 }

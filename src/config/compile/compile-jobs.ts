@@ -1,3 +1,4 @@
+import { addressOf } from '../../core/endpoint.ts';
 import type { Jobs } from '../../core/job.ts';
 import { parsePromptKey } from '../prompt-key.ts';
 import type { ConfigDocument } from '../schema/document.ts';
@@ -8,7 +9,7 @@ export function compileJobs({ jobs, listen }: ConfigDocument): { readonly jobs?:
   const key = parsePromptKey(jobs.key);
   if (key === null) throw new Error('unchecked key of jobs');
   const host = ['0.0.0.0', '::'].includes(listen.address) ? '127.0.0.1' : listen.address;
-  const own = `${listen.tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${listen.port}`;
+  const own = `${listen.tls === undefined ? 'http' : 'https'}://${addressOf({ host, port: listen.port })}`;
   return {
     jobs: {
       key,

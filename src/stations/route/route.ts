@@ -1,6 +1,7 @@
 import type { Routed } from '../../core/context.ts';
 import type { Candidate, Decision, Place } from '../../core/decision.ts';
 import { GatewayError } from '../../core/error.ts';
+import { oncePer } from '../../core/once-per.ts';
 import { CONFIGURED_STAGES, type StageView } from '../../core/ports/stage-view.ts';
 import { NO_PROTECTION, type ProtectionView } from '../../core/ports/budget-state.ts';
 import type { Clock } from '../../core/ports/clock.ts';
@@ -97,10 +98,10 @@ export function createRoute({
   stages = CONFIGURED_STAGES,
   engine = createEngine({ random }),
 }: RouteOptions): RouteStation {
-  const rulesOf = eachConfig((config) => new ScoreRules({ config, metrics, log }));
-  const classesOf = eachConfig((config) => new RequestClasses({ config, metrics, log, clock }));
-  const replayOf = eachConfig((config) => new ReplayRules({ config, metrics, log }));
-  const tableOf = eachConfig((config) => new RoutingTable({ config, supports, clock, log, metrics, cache }));
+  const rulesOf = oncePer((config: Snapshot) => new ScoreRules({ config, metrics, log }));
+  const classesOf = oncePer((config: Snapshot) => new RequestClasses({ config, metrics, log, clock }));
+  const replayOf = oncePer((config: Snapshot) => new ReplayRules({ config, metrics, log }));
+  const tableOf = oncePer((config: Snapshot) => new RoutingTable({ config, supports, clock, log, metrics, cache }));
 
   function decideOn(ctx: RouteContext, now: number, isPreview = false): Decided {
     const { config } = ctx;
@@ -201,16 +202,6 @@ function whoMay(
   const wished = share === null ? null : split.canaryDraw() < share;
   const apart = separate({ ctx, route, groups: keep(groups, fit), stages, wished, board: engine.board, now });
   return { ...apart, note: wordsOf(affordable.note, apart.note) || null };
-}
-
-/** What belongs to one configuration, made at its first request; it goes when the configuration goes. */
-function eachConfig<T>(make: (config: Snapshot) => T): (config: Snapshot) => T {
-  const made = new WeakMap<Snapshot, { readonly value: T }>();
-  return (config) => {
-    const known = made.get(config) ?? { value: make(config) };
-    made.set(config, known);
-    return known.value;
-  };
 }
 
 function tell(metrics: Metrics, { decision, leftOut, affinity, classMs }: Decided): void {

@@ -1,5 +1,6 @@
 import type { Place } from '../../core/decision.ts';
 import { addressOf, type Endpoint } from '../../core/endpoint.ts';
+import { oncePer } from '../../core/once-per.ts';
 import type { Deployment } from '../../core/snapshot.ts';
 import { priceAt, type Price } from '../../core/money.ts';
 import type { Ask, Target } from '../../routing/target.ts';
@@ -10,17 +11,13 @@ import { nameOf, shareOf } from '../../core/places.ts';
 /** Output that is reckoned with where neither client nor model sets a bound. */
 const USUAL_OUTPUT = 1024;
 
-const incarnations = new WeakMap<Deployment, string>();
+const wholeIncarnation = oncePer(
+  ({ id, backend }: Deployment): string => `${id} ${(backend.endpoints ?? []).map(addressOf).join(',')}`,
+);
 
 /** The same deployment behind other addresses is another incarnation; each endpoint of a pool is one by its address. */
 export function incarnationOf(place: Place): string {
-  const { deployment, endpoint } = place;
-  if (endpoint !== undefined) return nameOf(place);
-  const known = incarnations.get(deployment);
-  if (known !== undefined) return known;
-  const made = `${deployment.id} ${(deployment.backend.endpoints ?? []).map(addressOf).join(',')}`;
-  incarnations.set(deployment, made);
-  return made;
+  return place.endpoint === undefined ? wholeIncarnation(place.deployment) : nameOf(place);
 }
 
 /** What a place was last made to, and of what. */
@@ -46,12 +43,16 @@ export function targetOf(place: Place, weight: number, quality: number, time: nu
   const last = own.get(endpoint);
   if (last !== undefined && last.price === price && last.weight === weight && last.quality === quality)
     return last.target;
-  const target = makeTarget(place, weight, quality, price);
+  const shelf = last?.target.shelf ?? shelfOf(place);
+  const target = makeTarget(place, { shelf, weight, quality, price });
   own.set(endpoint, { target, weight, quality, price });
   return target;
 }
 
-function makeTarget(place: Place, weight: number, quality: number, price: Price): Target {
+function makeTarget(
+  place: Place,
+  { shelf, weight, quality, price }: Omit<Made, 'target'> & Pick<Target, 'shelf'>,
+): Target {
   const { deployment, endpoint } = place;
   const { profile, backend } = deployment;
   const share = shareOf(place);
@@ -65,7 +66,7 @@ function makeTarget(place: Place, weight: number, quality: number, price: Price)
     capacity: limit === undefined ? null : Math.max(1, limit * share),
     ...(endpoint === undefined ? {} : { pool: backend.name, size: share * backend.endpoints.length }),
     warmRoom: null,
-    shelf: shelfOf(place),
+    shelf,
     price: {
       prompt: price.promptPerMtok,
       completion: price.completionPerMtok,

@@ -1,5 +1,6 @@
 import crypto from 'node:crypto';
 import type { ChatRequest, TextPart } from '../../core/chat-request.ts';
+import { oncePer } from '../../core/once-per.ts';
 import type { Model } from '../../core/snapshot.ts';
 import { NOTHING_WARM, type Warm } from '../../core/warm.ts';
 import type { Warmth } from '../../routing/warm-keys.ts';
@@ -40,32 +41,36 @@ function make(ctx: WarmthContext): Warmth {
   const sessionKeys = (): readonly number[] =>
     (session ??= sessionOf(border, head.headers.get('x-session-id') ?? '', request));
   // What is embedded does not go on.
-  const modeOf = (group: string): Model['affinity'] => {
-    const mode = models.get(group)?.affinity ?? 'none';
+  const modeOf = (model: Model | undefined): Model['affinity'] => {
+    const mode = model?.affinity ?? 'none';
     return request.endpoint === 'embeddings' && mode !== 'model' ? 'none' : mode;
   };
   return {
     warm(group): Warm {
-      const mode = modeOf(group);
-      if (mode === 'none') return NOTHING_WARM;
-      if (mode === 'model') return { keys: [modelKey(group)], tokensAKey: 0, mustLoad: true };
+      const model = models.get(group);
+      const mode = modeOf(model);
+      if (model === undefined || mode === 'none') return NOTHING_WARM;
+      if (mode === 'model') return loadedModel(model);
       if (mode === 'session') return { keys: sessionKeys(), tokensAKey: 0 };
       prefix ??= prefixOf(border, request);
       return { keys: prefix, tokensAKey: TOKENS_A_BLOCK };
     },
     home(group) {
-      const mode = modeOf(group);
-      if (mode === 'none') return null;
+      const model = models.get(group);
+      const mode = modeOf(model);
+      if (model === undefined || mode === 'none') return null;
       // Workers that know nothing of each other load it at the same place.
-      return mode === 'model' ? modelKey(group) : (sessionKeys()[0] ?? null);
+      const keys = mode === 'model' ? loadedModel(model).keys : sessionKeys();
+      return keys[0] ?? null;
     },
   };
 }
 
 /** A model is the same for all tenants. */
-function modelKey(name: string): number {
-  return crypto.hash('sha256', JSON.stringify(['model', name]), 'buffer').readUIntBE(0, KEY_BYTES);
-}
+const loadedModel = oncePer(({ name }: Model): Warm => {
+  const key = crypto.hash('sha256', JSON.stringify(['model', name]), 'buffer').readUIntBE(0, KEY_BYTES);
+  return { keys: [key], tokensAKey: 0, mustLoad: true };
+});
 
 /** One key: of the session by its name, else of the texts with which the conversation begins; none where there are none. */
 function sessionOf(border: readonly string[], name: string, request: ChatRequest): readonly number[] {

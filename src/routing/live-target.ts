@@ -1,5 +1,6 @@
 import { NOTHING_WARM, type Warm } from '../core/warm.ts';
 import { DecayedMean } from '../lib/decay/decayed-mean.ts';
+import { fnv1a } from '../lib/hash32/hash32.ts';
 import type { OutReason } from '../core/finding.ts';
 import { BusyLimit } from './busy-limit.ts';
 import type { Findings } from './findings.ts';
@@ -60,7 +61,7 @@ export class LiveTarget {
 
   constructor(target: Target, { paceOf, findings, shelfOf, mostKeys }: LiveTargetOptions) {
     this.target = target;
-    this.lot = lotOf(target.incarnation);
+    this.lot = fnv1a(target.incarnation);
     this.#paceOf = paceOf;
     this.#findings = findings;
     this.#shelfOf = shelfOf;
@@ -103,17 +104,18 @@ export class LiveTarget {
     return now - usedAt < (told === undefined ? place.keepMs : LIST_AGE_MS) ? keys.length : 0;
   }
 
-  /** Would a request have to wait until its model is loaded here? */
-  isCold(warm: Warm, now: number): boolean {
+  /** Would a request have to wait until its model is loaded here? @param matched - What `match` says of it. */
+  isCold({ mustLoad }: Warm, matched: number): boolean {
     const { shelf: place } = this.target;
-    if (warm.mustLoad !== true || place === null) return false;
-    return this.match(warm, now) === 0 || this.#shelfOf(place.server).isLoading(place.model);
+    if (mustLoad !== true || place === null) return false;
+    return matched === 0 || this.#shelfOf(place.server).isLoading(place.model);
   }
 
   /** It counts as load from now on; that it was sent, `send` says. */
   hold(work: Work, now: number, expiresAt: number): Lease {
     const warm = work.warm ?? NOTHING_WARM;
-    const lease = new Lease(work, expiresAt, this.match(warm, now), this.isCold(warm, now));
+    const matched = this.match(warm, now);
+    const lease = new Lease(work, expiresAt, matched, this.isCold(warm, matched));
     if (warm.mustLoad === true) this.#useModel(lease, now);
     else this.warm.use(warm.keys, this.#keysAtMost());
     this.#leases.add(lease);
@@ -280,11 +282,4 @@ export class LiveTarget {
     if (lease.shelf !== null) lease.shelf.running -= 1;
     this.#speeds.get(lease.kind)?.drop(lease);
   }
-}
-
-/** FNV-1a of its characters, below 2^32. */
-function lotOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return hash >>> 0;
 }

@@ -56,7 +56,7 @@ export function look(live: LiveTarget, ask: SizedAsk, now: number, warmth: Warmt
   const warm = warmth?.warm(target.group) ?? NOTHING_WARM;
   const running = live.runningFor(warm);
   const matched = warm.keys.length === 0 ? 0 : live.match(warm, now);
-  const work = live.isCold(warm, now) ? { ...ask, kind: coldKind(ask.kind) } : ask;
+  const work = live.isCold(warm, matched) ? { ...ask, kind: coldKind(ask.kind) } : ask;
   return {
     target,
     live,

@@ -8,18 +8,19 @@ export function weightedOrder<T>(
   weightOf: (item: T) => number,
   random: () => number,
 ): readonly T[] {
-  const left = items.filter((item) => weightOf(item) > 0);
-  const ordered: T[] = [];
+  const weighed = items.map((item) => ({ item, weight: weightOf(item) }));
+  const left = weighed.filter(({ weight }) => weight > 0);
+  const ordered: typeof weighed = [];
   while (left.length > 1) {
-    const total = left.reduce((sum, item) => sum + weightOf(item), 0);
+    const total = left.reduce((sum, { weight }) => sum + weight, 0);
     let point = random() * total;
     let at = 0;
     // The last one takes what rounding leaves.
     for (; at < left.length - 1; at += 1) {
-      point -= weightOf(left[at] as T);
+      point -= left[at]?.weight ?? 0;
       if (point < 0) break;
     }
     ordered.push(...left.splice(at, 1));
   }
-  return [...ordered, ...left, ...items.filter((item) => !(weightOf(item) > 0))];
+  return [...ordered, ...left, ...weighed.filter(({ weight }) => !(weight > 0))].map(({ item }) => item);
 }

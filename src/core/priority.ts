@@ -1,6 +1,5 @@
 /** How urgent a request is: `interactive` ones go before those of a `batch`. */
 export type Priority = 'interactive' | 'batch';
-export const PRIORITIES: readonly Priority[] = ['interactive', 'batch'];
 
 /** Who counts as a batch, and what batches get. */
 export interface PriorityPolicy {

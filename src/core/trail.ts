@@ -1,6 +1,5 @@
-export type StationName = 'authenticate' | 'schedule' | 'route' | 'enhance' | 'adapt' | 'wrap';
-
-export const STATION_NAMES: readonly StationName[] = ['authenticate', 'schedule', 'route', 'enhance', 'adapt', 'wrap'];
+export const STATION_NAMES = ['authenticate', 'schedule', 'route', 'enhance', 'adapt', 'wrap'] as const;
+export type StationName = (typeof STATION_NAMES)[number];
 
 /** What one station did to one request. */
 export type StationRecord = {
@@ -28,30 +27,14 @@ export type AttemptRecord = {
   readonly reason: string;
 };
 
-const PLACES: Readonly<Record<StationName, number>> = {
-  authenticate: 0,
-  schedule: 1,
-  route: 2,
-  enhance: 3,
-  adapt: 4,
-  wrap: 5,
-};
-
 /** The written history of a request: one structured event at its end. */
 export class Trail {
   /** By place: no map for six entries. */
-  readonly #stations: (StationRecord | undefined)[] = [
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-  ];
+  readonly #stations: (StationRecord | undefined)[] = STATION_NAMES.map(() => undefined);
 
   /** Adds to what the station has spent so far; the later decision stands. */
   note(station: StationName, micros: number, decision: string, reason: string): void {
-    const place = PLACES[station];
+    const place = STATION_NAMES.indexOf(station);
     this.#stations[place] = { station, micros: micros + (this.#stations[place]?.micros ?? 0), decision, reason };
   }
 
@@ -60,6 +43,6 @@ export class Trail {
   }
 
   of(station: StationName): StationRecord | undefined {
-    return this.#stations[PLACES[station]];
+    return this.#stations[STATION_NAMES.indexOf(station)];
   }
 }

@@ -17,6 +17,7 @@ import type { FlowOptions } from './flow-options.ts';
 import type { LiveRequest } from './live-requests.ts';
 import { planMutation, planOf, type Plan, watchOf } from './plan.ts';
 import { answerHeaders, refusalHeaders } from './response-heads.ts';
+import { callerOf } from './services.ts';
 import { type GrowingContext, microsSince, walkHead, walkRequest } from './walk.ts';
 
 const HOLD: RequestReply = { kind: 'hold' };
@@ -146,9 +147,8 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
   }
 
   #job({ id, action }: Extract<Target, { readonly kind: 'job' }>): MaybePromise<RequestReply> {
-    const { principal } = this.#context();
+    const principal = callerOf(this.#context());
     const { jobs } = this.#options;
-    if (principal === undefined) throw new GatewayError('missing_credentials', 'You did not provide an API key.');
     if (jobs === undefined) throw new GatewayError('unknown_endpoint', 'There are no jobs here.');
     const answer = action === 'show' ? jobs.show(principal, id) : jobs.cancel(principal, id);
     return answer.then((response) => this.#respond(response));

@@ -13,11 +13,17 @@ export interface ServicesOptions {
   readonly log: Log;
 }
 
+/** Who asks. Throws `missing_credentials` where nobody said so. */
+export function callerOf({ principal }: Pick<GrowingContext, 'principal'>): Principal {
+  if (principal === undefined) throw new GatewayError('missing_credentials', 'You did not provide an API key.');
+  return principal;
+}
+
 /** Endpoints that we answer ourselves, for a caller that is known. */
 export function createServices({ allowed, log }: ServicesOptions) {
   return (ctx: GrowingContext, target: Exclude<Target, { kind: 'model' | 'job' }>): LocalResponse => {
-    const { principal, config } = ctx;
-    if (principal === undefined) throw new GatewayError('missing_credentials', 'You did not provide an API key.');
+    const { config } = ctx;
+    const principal = callerOf(ctx);
     const callable = (name: string): boolean => allowed(principal, name, config);
     switch (target.kind) {
       case 'list-models':

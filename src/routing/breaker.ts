@@ -110,13 +110,13 @@ export class Breaker {
     this.#unanswered += 1;
   }
 
-  /** @param startedAt - When the try began. */
   /** How long until somebody may be sent there again, milliseconds. */
   restMs(now: number): number {
     const { hard, soft } = this.#policy;
     return this.state(now) === 'hard' ? Math.max(0, this.#since + hard.openMs - now) : soft.probeEveryMs;
   }
 
+  /** @param startedAt - When the try began. */
   note(sign: BreakerSign, now: number, startedAt = now): void {
     const state = this.state(now);
     this.#counts.add(KIND[sign], now);

@@ -1,8 +1,6 @@
 import { LEAST_LOADED } from '../../core/score-policy.ts';
-import type { Group } from './group.ts';
+import type { Group, Weighted } from './group.ts';
 import { placesOf } from '../../core/places.ts';
-
-type Weighted = Group['candidates'][number];
 
 /**
  * Puts the endpoints of pools in the place of their deployments. Where candidates are scored, endpoints are candidates like

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/ports/clock.ts';
 import type { RateWish } from '../../core/ports/rate-shares.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
 import type { Deployment, Snapshot } from '../../core/snapshot.ts';
-import { type FleetRate, Gate, type Rate, type RateUnit } from './gate.ts';
+import { type FleetRate, Gate, type GateBounds, type Rate, type RateUnit } from './gate.ts';
 
 export interface GatesOptions {
   readonly workers: number;
@@ -151,7 +151,7 @@ export class Gates implements RateSource {
     });
   }
 
-  #boundsOf(deployment: Deployment, alive: number): Parameters<Gate['change']>[0] {
+  #boundsOf(deployment: Deployment, alive: number): GateBounds {
     const { id, concurrency, rates, backend } = deployment;
     const { workers, workerIndex } = this.#options;
     const slots =

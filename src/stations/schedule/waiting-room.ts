@@ -2,7 +2,7 @@ import type { RequestContext } from '../../core/context.ts';
 import type { Decision } from '../../core/decision.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { QueueRow } from '../../core/ports/live.ts';
-import { PRIORITIES, type Priority, type QueueRefusal } from '../../core/priority.ts';
+import type { Priority, QueueRefusal } from '../../core/priority.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
 import type { Deployment } from '../../core/snapshot.ts';
 import { FairQueue, type QueueBounds, type Queued } from '../../lib/fair-queue/fair-queue.ts';
@@ -257,9 +257,8 @@ export class WaitingRoom {
     this.#timers.set(gate, stop);
   }
 
-  #tell({ lane }: Guest): void {
-    const priority = PRIORITIES[lane] ?? 'interactive';
-    this.#options.metrics.queue(this.#options.model, priority, this.#queue.sizeOf(lane));
+  #tell({ lane, wish }: Guest): void {
+    this.#options.metrics.queue(this.#options.model, wish.priority, this.#queue.sizeOf(lane));
   }
 }
 

@@ -69,16 +69,15 @@ function shownClass({ decision }: Partial<RequestContext>): Json {
   const classified = decision?.classified ?? null;
   if (classified === null) return null;
   const { classifier, class: name, by, margin } = classified;
-  const isNumber = margin !== null && Number.isFinite(margin);
-  return { classifier, class: name, by, margin: isNumber ? Math.round(margin * 1000) / 1000 : null };
+  return { classifier, class: name, by, margin: Number.isFinite(margin) ? thousandths(margin) : null };
 }
 
 function shownAttempt({ startedMs, firstByteMs, ...rest }: AttemptRecord): Json {
   return { ...rest, started_ms: thousandths(startedMs), first_byte_ms: thousandths(firstByteMs) };
 }
 
-function thousandths(ms: number | null): number | null {
-  return ms === null ? null : Math.round(ms * 1000) / 1000;
+function thousandths(figure: number | null): number | null {
+  return figure === null ? null : Math.round(figure * 1000) / 1000;
 }
 
 function shownCandidate(judged: Judged): Json {

@@ -18,3 +18,16 @@ export interface Barred {
   readonly candidate: Weighted;
   readonly why: 'stage' | 'zone';
 }
+
+/** The groups with none but these candidates, told with that reason where there is one; groups without any are left out. */
+export function only(groups: readonly Group[], set: ReadonlySet<Candidate>, reason?: 'canary'): readonly Group[] {
+  if (set.size === 0) return [];
+  return groups
+    .map(({ policy, candidates }) => ({
+      policy,
+      candidates: candidates
+        .filter((each) => set.has(each))
+        .map((each) => (reason === undefined ? each : { ...each, reason })),
+    }))
+    .filter(({ candidates }) => candidates.length > 0);
+}

@@ -16,7 +16,7 @@ import { readCanaryShare } from './canary-share.ts';
 import { namedModel } from './eligible.ts';
 import type { Asked, Supports } from './eligible.ts';
 import type { RouteContext, RuleContext } from './match-inputs.ts';
-import type { Group } from './group.ts';
+import { type Group, only } from './group.ts';
 import { type Ordered, orderGroups } from './order-groups.ts';
 import { nameOf } from '../../core/places.ts';
 import { rankCandidates } from './rank-candidates.ts';
@@ -200,7 +200,7 @@ function whoMay(
   const affordable = withinTier(flat(groups), ctx.principal, directory);
   const fit = new Set(fitting(ctx, affordable.candidates));
   const wished = share === null ? null : split.canaryDraw() < share;
-  const apart = separate({ ctx, route, groups: keep(groups, fit), stages, wished, board: engine.board, now });
+  const apart = separate({ ctx, route, groups: only(groups, fit), stages, wished, board: engine.board, now });
   return { ...apart, note: wordsOf(affordable.note, apart.note) || null };
 }
 
@@ -220,13 +220,6 @@ function hold({ tries }: Engine, ctx: RouteContext, first: Place, now: number): 
 const wordsOf = (...words: readonly (string | null)[]): string => words.filter((word) => word !== null).join('; ');
 
 const flat = (groups: readonly Group[]): readonly Candidate[] => groups.flatMap(({ candidates }) => candidates);
-
-/** The groups without those that may not serve after all. */
-function keep(groups: readonly Group[], fit: ReadonlySet<Candidate>): readonly Group[] {
-  return groups
-    .map(({ policy, candidates }) => ({ policy, candidates: candidates.filter((each) => fit.has(each)) }))
-    .filter(({ candidates }) => candidates.length > 0);
-}
 
 function askedOf({ config, request, principal }: RuleContext): Asked {
   const name = request.model;

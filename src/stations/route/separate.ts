@@ -5,7 +5,7 @@ import type { Route } from '../../core/snapshot.ts';
 import type { Zone } from '../../core/zone.ts';
 import type { Board } from '../../routing/board.ts';
 import { isGray, ledTo } from './gray.ts';
-import type { Barred, Group, Weighted } from './group.ts';
+import { type Barred, type Group, only, type Weighted } from './group.ts';
 import { barredAs } from './judged.ts';
 import type { RouteContext } from './match-inputs.ts';
 import { runningOf } from './whole-deployment.ts';
@@ -73,18 +73,6 @@ export function separate(options: SeparateOptions): Separated {
 
 function isBarredByStage({ deployment }: Weighted, stages: StageView): boolean {
   return stages.of(deployment).stage !== 'full';
-}
-
-function only(groups: readonly Group[], set: ReadonlySet<Weighted>, reason?: 'canary'): readonly Group[] {
-  if (set.size === 0) return [];
-  return groups
-    .map(({ policy, candidates }) => ({
-      policy,
-      candidates: candidates
-        .filter((each) => set.has(each))
-        .map((each) => (reason === undefined ? each : { ...each, reason })),
-    }))
-    .filter(({ candidates }) => candidates.length > 0);
 }
 
 /** The zone of a request: its route's, else by whether it is batch work. A route that leads to gray ones is as hot as its requests are. */

@@ -1,4 +1,5 @@
 import type { Jobs } from '../../core/job.ts';
+import { isAnyAddress } from '../../lib/address/address.ts';
 import { parsePromptKey } from '../prompt-key.ts';
 import type { ConfigDocument } from '../schema/document.ts';
 
@@ -7,7 +8,7 @@ export function compileJobs({ jobs, listen }: ConfigDocument): { readonly jobs?:
   if (jobs === undefined) return {};
   const key = parsePromptKey(jobs.key);
   if (key === null) throw new Error('unchecked key of jobs');
-  const host = ['0.0.0.0', '::'].includes(listen.address) ? '127.0.0.1' : listen.address;
+  const host = isAnyAddress(listen.address) ? '127.0.0.1' : listen.address;
   const own = `${listen.tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${listen.port}`;
   return {
     jobs: {

@@ -29,6 +29,14 @@ export interface AuditReader {
   }) => Promise<readonly { readonly id: string; readonly entry: AuditEntry }[]>;
 }
 
+/** What a probe found amiss. */
+interface RoutingFinding {
+  readonly source: string;
+  readonly factor: number;
+  readonly reason: string;
+  readonly detail: string;
+}
+
 /** Models, deployments and routes with what is known of their state now. */
 export interface RoutingState {
   readonly models: readonly {
@@ -50,24 +58,14 @@ export interface RoutingState {
       readonly running: number | null;
       readonly waiting: number | null;
       /** What probes found, where all is not well. */
-      readonly findings: readonly {
-        readonly source: string;
-        readonly factor: number;
-        readonly reason: string;
-        readonly detail: string;
-      }[];
+      readonly findings: readonly RoutingFinding[];
       /** Of a pool; else left out. */
       readonly endpoints?: readonly {
         readonly address: string;
         readonly zone: string | null;
         readonly state: 'healthy' | 'failing' | 'unknown';
         readonly running: number | null;
-        readonly findings: readonly {
-          readonly source: string;
-          readonly factor: number;
-          readonly reason: string;
-          readonly detail: string;
-        }[];
+        readonly findings: readonly RoutingFinding[];
       }[];
     }[];
   }[];
@@ -122,7 +120,6 @@ export interface RolloutStanding {
   readonly verdict: { readonly kind: 'worse' | 'fine' | 'unclear'; readonly words: string };
 }
 
-/** What serves here. */
 /** How much of the ledger its copy does not have yet. */
 export interface SinkStanding {
   /** `behind`: events wait for much longer than the interval at which they are sent; `unknown`: the store does not answer. */
@@ -132,6 +129,7 @@ export interface SinkStanding {
   readonly lagMs: number | null;
 }
 
+/** What serves here. */
 export interface ServerStatus {
   readonly version: string;
   /** IANA name of the ledger's zone. */

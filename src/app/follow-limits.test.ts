@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { RateShareStore, RateWish } from '../core/ports/rate-shares.ts';
 import type { Snapshot } from '../core/snapshot.ts';
-import { createMemoryRateShares } from '../store/memory/rate-shares.ts';
+import { createMemoryRateShares } from '../../test/support/memory-rate-shares.ts';
 import { followLimits } from './follow-limits.ts';
 import { waitUntil } from './wait-until.ts';
 

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { followRollout } from '../control/rollout/follow-rollout.ts';
 import type { Log } from '../core/ports/telemetry.ts';
+import { isAnyAddress } from '../lib/address/address.ts';
 import { BOOTSTRAP_FILE } from '../render/render-envoy.ts';
 import { type FollowedEnvoyFiles, followEnvoyFiles } from './follow-envoy-files.ts';
 import { findEnvoy, startEnvoy } from './envoy-process.ts';
@@ -80,7 +81,7 @@ export async function up({ path, stateDir, log, logFile, onFatal }: UpOptions): 
       await envoy.stop();
     });
     return {
-      url: `${listen.tls === null ? 'http' : 'https'}://${hostOf(listen.address)}:${listen.port}/v1`,
+      url: `${listen.tls === null ? 'http' : 'https'}://${isAnyAddress(listen.address) ? '127.0.0.1' : listen.address}:${listen.port}/v1`,
       loaded,
       startedRedis: redis !== null,
       stop,
@@ -109,8 +110,4 @@ async function followRolloutOf(
       await stores.close();
     },
   };
-}
-
-function hostOf(address: string): string {
-  return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
 }

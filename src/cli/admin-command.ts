@@ -66,9 +66,9 @@ export function formatOf({ json = false, csv = false }: FormatFlags): Format {
 export async function openAdmin(flags: AdminFlags, { env }: Pick<Terminal, 'env'>): Promise<AdminClient> {
   const url = givenUrl(flags, env) ?? (await urlOf(flags.config));
   const tls = {
-    ...(flags.ca === undefined ? {} : { ca: read(flags.ca) }),
-    ...(flags.clientCert === undefined ? {} : { cert: read(flags.clientCert) }),
-    ...(flags.clientKey === undefined ? {} : { key: read(flags.clientKey) }),
+    ...(flags.ca === undefined ? {} : { ca: readNamed(flags.ca) }),
+    ...(flags.clientCert === undefined ? {} : { cert: readNamed(flags.clientCert) }),
+    ...(flags.clientKey === undefined ? {} : { key: readNamed(flags.clientKey) }),
   };
   return createAdminClient({ url, token: tokenOf(flags.tokenFile, env), tls });
 }
@@ -128,13 +128,14 @@ export function adminUrl({ address, port, tls }: Pick<Admin, 'address' | 'port' 
 }
 
 function tokenOf(file: string | undefined, env: Terminal['env']): string {
-  const token = (file === undefined ? (env[TOKEN_VARIABLE] ?? '') : read(file)).trim();
+  const token = (file === undefined ? (env[TOKEN_VARIABLE] ?? '') : readNamed(file)).trim();
   if (token === '') throw new UserError(`no admin token: set ${TOKEN_VARIABLE} or name a --token-file`);
   if (!/^[\x21-\x7e]+$/.test(token)) throw new UserError('the admin token must be one line of visible ASCII');
   return token;
 }
 
-function read(file: string): string {
+/** Text of a file that was named. Throws `UserError`. */
+export function readNamed(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {

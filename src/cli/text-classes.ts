@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { MAX_FILE } from '../config/references.ts';
 import { appraise, type Appraisal } from '../lib/text-classes/appraise.ts';
 import { createTextClassifier } from '../lib/text-classes/linear.ts';
 import { faultText, readTextModel, type TextModelFile, writeTextModel } from '../lib/text-classes/model-file.ts';
@@ -17,9 +18,6 @@ export interface TrainFlags extends ShownFlags, TrainOptions {
   readonly out: string;
 }
 
-/** What a configuration reads at the most. */
-const LARGEST_FILE = 1024 * 1024;
-
 /** Fewer samples than this say nearly nothing of a class. */
 const FEW = USUAL_STRENGTH;
 
@@ -32,8 +30,8 @@ export function train(
   const { model, predicted, table } = trained(() => trainTextModel(samples, options));
   const file: TextModelFile = { model, quality: table, samples: samples.length };
   const text = writeTextModel(file);
-  if (text.length > LARGEST_FILE)
-    throw new UserError(`the model would be ${text.length} bytes, and ${LARGEST_FILE} are the most: use fewer --bits`);
+  if (text.length > MAX_FILE)
+    throw new UserError(`the model would be ${text.length} bytes, and ${MAX_FILE} are the most: use fewer --bits`);
   writeFile(out, text);
   const found = appraise(samples, { classes: predicted, table, isOwn: true });
   return {

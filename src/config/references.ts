@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Substitute } from './yaml-source.ts';
 
-/** The largest file that `${file:…}` reads. */
-const MAX_FILE = 1024 * 1024;
+/** The largest file that a configuration reads beside itself, bytes. */
+export const MAX_FILE = 1024 * 1024;
 
 /** What a configuration reads beside itself. Paths are absolute. */
 export interface FileReader {

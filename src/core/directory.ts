@@ -97,3 +97,20 @@ export type DirectoryRecord =
   | ({ readonly kind: 'rollout' } & RolloutRecord);
 
 export type DirectoryKind = DirectoryRecord['kind'];
+
+/** The id of a record, as stores name it. */
+export function recordId(record: DirectoryRecord): string {
+  switch (record.kind) {
+    case 'tenant':
+      return record.name;
+    case 'line':
+      return `${record.tenant}/${record.name}`;
+    case 'key':
+    case 'budget':
+    case 'deployment':
+    case 'rollout':
+      return record.id;
+    default:
+      return record satisfies never;
+  }
+}

@@ -1,4 +1,4 @@
-import type { DirectoryKind, DirectoryRecord } from '../core/directory.ts';
+import { type DirectoryKind, type DirectoryRecord, recordId } from '../core/directory.ts';
 import { GATEWAY_TENANT } from '../core/gateway-tenant.ts';
 
 /** What a store must know of a record to find it again. */
@@ -21,7 +21,10 @@ export function assertId(id: string): void {
 export function indexOf(kind: DirectoryKind, id: string, fields: object): RecordIndex {
   const record = { ...fields, kind } as DirectoryRecord;
   assertId(id);
-  const own = nameOf(record);
+  // The first slash ends the tenant's name.
+  if (record.kind === 'line' && record.tenant.includes('/'))
+    throw new RangeError(`a tenant with lines has no slash in its name: ${record.tenant}`);
+  const own = recordId(record);
   if (own !== id) throw new RangeError(`a ${kind} of the name ${own} cannot be kept as ${id}`);
   switch (record.kind) {
     case 'tenant':
@@ -34,25 +37,6 @@ export function indexOf(kind: DirectoryKind, id: string, fields: object): Record
     case 'deployment':
     case 'rollout':
       return { tenant: GATEWAY_TENANT, secret: null, previous: null };
-    default:
-      return record satisfies never;
-  }
-}
-
-function nameOf(record: DirectoryRecord): string {
-  switch (record.kind) {
-    case 'tenant':
-      return record.name;
-    case 'line':
-      // The first slash ends the tenant's name.
-      if (record.tenant.includes('/'))
-        throw new RangeError(`a tenant with lines has no slash in its name: ${record.tenant}`);
-      return `${record.tenant}/${record.name}`;
-    case 'key':
-    case 'budget':
-    case 'deployment':
-    case 'rollout':
-      return record.id;
     default:
       return record satisfies never;
   }

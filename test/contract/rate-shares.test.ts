@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { RATE_SHARE_TIMES, type RateShareStore } from '../../src/core/ports/rate-shares.ts';
 import { StoreUnavailable } from '../../src/core/ports/quota-store.ts';
-import { createMemoryRateShares } from '../../src/store/memory/rate-shares.ts';
+import { createMemoryRateShares } from '../support/memory-rate-shares.ts';
 import type { Stores } from '../../src/store/stores.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { openStores, scriptsWithClock } from './redis-harness.ts';

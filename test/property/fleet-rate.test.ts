@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { followShares } from '../../src/control/rate-shares/follow-shares.ts';
 import type { Deployment } from '../../src/core/snapshot.ts';
-import { createMemoryRateShares } from '../../src/store/memory/rate-shares.ts';
+import { createMemoryRateShares } from '../support/memory-rate-shares.ts';
 import type { Gate } from '../../src/stations/schedule/gate.ts';
 import { Gates } from '../../src/stations/schedule/gates.ts';
 import { deployment } from '../../src/stations/schedule/schedule-bench.ts';

@@ -8,7 +8,7 @@ import type { AdminRequest, AdminRoute } from '../route.ts';
 import { deploymentId, deploymentPatch, deploymentView, showDeployment } from '../schema/deployment.ts';
 import { listOf, pageQuery } from '../schema/scalar.ts';
 import { pageOf, readCursor } from './cursor.ts';
-import { stale } from './records.ts';
+import { checkVersion, stale } from './records.ts';
 
 const byId = z.strictObject({ id: deploymentId() });
 
@@ -76,9 +76,9 @@ const patch = route({
   reply: { status: 200, schema: deploymentView, etag: true },
   run: async (request) => {
     const { configured, decided } = await load(request);
-    const { ifMatch, body, deps } = request;
+    const { body, deps } = request;
     const version = decided?.version ?? 0;
-    if (ifMatch !== null && ifMatch !== 'any' && !ifMatch.includes(version)) throw stale(version);
+    checkVersion(request, version);
     const before = standingOf(configured, decided);
     const { stage = before.stage } = body;
     if (!mayBecome(before.stage, stage))

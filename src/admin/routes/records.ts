@@ -1,4 +1,4 @@
-import type { DirectoryKind } from '../../core/directory.ts';
+import { type DirectoryKind, recordId } from '../../core/directory.ts';
 import type { RecordOf } from '../../core/ports/directory-store.ts';
 import { AdminError } from '../http/admin-error.ts';
 import type { AdminRequest } from '../route.ts';
@@ -15,21 +15,6 @@ function tenantOf(record: RecordOf<DirectoryKind>): string | null {
   return record.kind === 'tenant' ? record.name : record.tenant;
 }
 
-/** The id of a record, as the store names it. */
-export function idOf(record: RecordOf<DirectoryKind>): string {
-  switch (record.kind) {
-    case 'tenant':
-      return record.name;
-    case 'line':
-      return `${record.tenant}/${record.name}`;
-    case 'key':
-    case 'budget':
-    case 'deployment':
-    case 'rollout':
-      return record.id;
-  }
-}
-
 /** The record, or a 404: the same for one that is not there and for one of another tenant. */
 export async function loadRecord<K extends DirectoryKind>(request: Asked, kind: K, id: string): Promise<RecordOf<K>> {
   const record = await request.deps.directory.get(kind, id);
@@ -41,9 +26,13 @@ export async function loadRecord<K extends DirectoryKind>(request: Asked, kind: 
 /** The record with its `If-Match` checked. */
 export async function loadForWrite<K extends DirectoryKind>(request: Asked, kind: K, id: string): Promise<RecordOf<K>> {
   const record = await loadRecord(request, kind, id);
-  const { ifMatch } = request;
-  if (ifMatch !== null && ifMatch !== 'any' && !ifMatch.includes(record.version)) throw stale(record.version);
+  checkVersion(request, record.version);
   return record;
+}
+
+/** A 412 when `If-Match` names other versions. */
+export function checkVersion({ ifMatch }: Asked, version: number): void {
+  if (ifMatch !== null && ifMatch !== 'any' && !ifMatch.includes(version)) throw stale(version);
 }
 
 export async function createRecord<K extends DirectoryKind>(
@@ -65,13 +54,13 @@ export async function updateRecord<K extends DirectoryKind>(
 ): Promise<RecordOf<K>> {
   const { kind, version, createdAt: _first, updatedAt: _last, ...fields } = loaded;
   const record = { ...fields, ...changes } as unknown as Fresh<K>;
-  const result = await request.deps.directory.put<K>(kind, idOf(loaded), record, version);
+  const result = await request.deps.directory.put<K>(kind, recordId(loaded), record, version);
   if (result.kind === 'written') return result.record;
   throw stale(result.current?.version ?? null);
 }
 
 export async function removeRecord<K extends DirectoryKind>(request: Asked, loaded: RecordOf<K>): Promise<void> {
-  const result = await request.deps.directory.remove(loaded.kind, idOf(loaded), loaded.version);
+  const result = await request.deps.directory.remove(loaded.kind, recordId(loaded), loaded.version);
   if (result.kind === 'stale' && result.current !== null) throw stale(result.current.version);
 }
 
@@ -88,7 +77,7 @@ export async function listRecords<K extends DirectoryKind>(
     count: limit + 1,
     ...(tenant === null ? {} : { tenant }),
   });
-  const page = pageOf(found, limit, idOf);
+  const page = pageOf(found, limit, recordId);
   // A second fence behind the store's own filter.
   const seen = page.items.filter((record) => tenant === null || tenantOf(record) === tenant);
   return { body: { object: 'list', data: await show(seen), next_cursor: page.next_cursor } };

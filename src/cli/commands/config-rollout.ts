@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { parseDuration } from '../../config/units.ts';
 import { type AdminClient, type Answer, pathOf } from '../admin-client.ts';
-import { adminCommand, formatOf, openAdmin, wholeNumber, type AdminFlags } from '../admin-command.ts';
+import { adminCommand, formatOf, openAdmin, readNamed, wholeNumber, type AdminFlags } from '../admin-command.ts';
 import { type Column, type Format, jsonText, showRecord } from '../output.ts';
 import { printable } from '../printable.ts';
 import { field, givenOf } from '../records.ts';
@@ -70,7 +69,7 @@ function startCommand(terminal: Terminal): Command {
       if (flags.percent === undefined || flags.for === undefined)
         throw new WordsError('name --percent and --for, such as --percent 5 --for 30m');
       const body = givenOf({
-        config: readText(file),
+        config: readNamed(file),
         percent: flags.percent,
         for_seconds: flags.for,
         max_error_increase: flags.maxErrorIncrease,
@@ -111,14 +110,6 @@ function show(terminal: Terminal, format: Format, body: Answer): void {
     ({ part, how }) => `  ${printable(part)}: ${MEANS[String(how)] ?? printable(how)}`,
   );
   terminal.out(`${['differs in', ...lines].join('\n')}\n`);
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new UserError(`cannot read ${file} (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
-  }
 }
 
 function seconds(text: string): number {

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { Up } from '../../app/up.ts';
+import { isAnyAddress } from '../../lib/address/address.ts';
 import { untilStopped } from '../until-stopped.ts';
 
 /** `tokenlat up`: everything on one machine. */
@@ -28,10 +29,9 @@ export function upCommand(): Command {
 /** Says where requests go, who else can send some, and what was started besides. */
 export function servingLine({ url, loaded, startedRedis }: Pick<Up, 'url' | 'startedRedis'> & Listening): string {
   const { address } = loaded.snapshot.listen;
-  const isOpen = address === '0.0.0.0' || address === '::';
   const more = [
     ...(startedRedis ? ['with a Redis of its own'] : []),
-    ...(isOpen ? [`listen.address ${address}: open to other machines too`] : []),
+    ...(isAnyAddress(address) ? [`listen.address ${address}: open to other machines too`] : []),
   ];
   return `TokenLat serves ${url}${more.length === 0 ? '' : ` (${more.join('; ')})`}`;
 }

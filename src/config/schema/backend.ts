@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ZONES } from '../../core/zone.ts';
 import { healthSection } from './health.ts';
 import { duration, headerName, headerValue, name, size, text } from './scalar.ts';
 
@@ -55,7 +56,7 @@ export const endpointList = z
 const backend = z.strictObject({
   name: name().describe("Also the name of Envoy's cluster."),
   zone: z
-    .enum(['hot', 'batch', 'gray'])
+    .enum(ZONES)
     .default('hot')
     .describe('What it is for. hot: requests that somebody waits for; batch: work that may wait; gray: only what is led there on purpose. Default: hot.'),
   dialect: text().default('openai').describe('Wire protocol of the backend. Default: openai.').meta({ examples: ['openai', 'vllm-generate', 'anthropic'] }),

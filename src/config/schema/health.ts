@@ -7,17 +7,13 @@ const failures = (usual: number) => z.int().min(1).max(100).default(usual).descr
 const successes = (usual: number) => z.int().min(1).max(100).default(usual).describe(`In a row, and it gets requests again. Default: ${usual}.`);
 const stale = () => duration({ min: 1000, max: 3_600_000 }).prefault('30s').describe('So long the last figures count when no new ones come; then none do. Default: 30s.');
 const url = (example: string) => text().describe('http:// or https://. Redirects are not followed, and no credentials are sent. In a pool {host} stands for the address of each endpoint.').meta({ examples: [example] });
-const path = () =>
-  z
-    .string()
-    .regex(/^\/[\x21-\x7e]*$/, 'must be a path that begins with /')
-    .default('/health')
-    .describe('Default: /health.');
+const path = (usual: string) => z.string().regex(/^\/[\x21-\x7e]*$/, 'must be a path that begins with /').default(usual);
+const healthPath = () => path('/health').describe('Default: /health.');
 
 /** Envoy's own check. */
 const http = z
   .strictObject({
-    path: path(),
+    path: healthPath(),
     interval: duration({ min: 100, max: 3_600_000 }).prefault('5s').describe('Default: 5s.'),
     timeout: duration({ min: 50, max: 60_000 }).prefault('1s').describe('Default: 1s.'),
     unhealthy_after: z.int().min(1).max(100).default(3).describe('Failed checks in a row. Default: 3.'),
@@ -30,7 +26,7 @@ const network = z
   .describe('Connects to every endpoint (with TLS: to the end of its handshake) and sends nothing. Default: none.');
 
 const service = z
-  .strictObject({ path: path(), interval: interval('5s'), timeout: timeout('1s'), failures: failures(3), successes: successes(2) })
+  .strictObject({ path: healthPath(), interval: interval('5s'), timeout: timeout('1s'), failures: failures(3), successes: successes(2) })
   .describe('GET of a path of every endpoint; any 2xx is good. What the gateway decides by, where `http` is for Envoy. Default: none.');
 
 const model = z
@@ -56,11 +52,7 @@ const metrics = z
 
 const models = z
   .strictObject({
-    path: z
-      .string()
-      .regex(/^\/[\x21-\x7e]*$/, 'must be a path that begins with /')
-      .default('/v1/models')
-      .describe('Where the list is: as OpenAI lists models, or as Ollama does (/api/ps). Default: /v1/models.'),
+    path: path('/v1/models').describe('Where the list is: as OpenAI lists models, or as Ollama does (/api/ps). Default: /v1/models.'),
     interval: interval('5s'),
     timeout: timeout('1s'),
   })

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { STAGES } from '../../core/stage.ts';
 import { className } from './classifier.ts';
 import { deploymentLimits } from './backend.ts';
 import { deploymentPrice } from './price.ts';
@@ -56,7 +57,7 @@ const deployment = z.strictObject({
     .default(0)
     .describe('Share among the deployments. All 0: the first serves, the others stand in for it. Default: 0.'),
   stage: z
-    .enum(['gray', 'full', 'retired'])
+    .enum(STAGES)
     .default('full')
     .describe('gray: nothing but its `percent` and what is led there; retired: nothing new. It goes forward only; an operator may decide it at run time, too. Default: full.'),
   percent: z
@@ -81,7 +82,7 @@ export const modelReference = () =>
 
 const model = z.strictObject({
   name: modelName().describe('What clients put into `model`.'),
-  stage: z.enum(['gray', 'full', 'retired']).default('full').describe('Default: full.'),
+  stage: z.enum(STAGES).default('full').describe('Default: full.'),
   balance: z
     .enum(['weight', 'load'])
     .default('weight')

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ZONES } from '../../core/zone.ts';
 import { className } from './classifier.ts';
 import { modelReference } from './model.ts';
 import { duration, modelPattern, name, replayRule, text } from './scalar.ts';
@@ -91,7 +92,7 @@ const route = z.strictObject({
     .default('request')
     .describe('What is drawn for when weights decide: each request, or each session (`x-session-id`, else who asks) or tenant, which then gets the same each time. Default: request.'),
   zone: z
-    .enum(['hot', 'batch', 'gray'])
+    .enum(ZONES)
     .optional()
     .describe('The zone that its requests belong to; gray leads them to gray backends and deployments first. Default: by the type of the request.'),
   on_store_error: onStoreError(),

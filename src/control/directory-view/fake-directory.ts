@@ -1,13 +1,8 @@
-import type { DirectoryKind, DirectoryRecord } from '../../core/directory.ts';
+import { type DirectoryKind, type DirectoryRecord, recordId } from '../../core/directory.ts';
 import type { DirectoryStore, RecordOf } from '../../core/ports/directory-store.ts';
 import { StoreUnavailable } from '../../core/ports/quota-store.ts';
 
 type Change = Parameters<Parameters<DirectoryStore['watch']>[0]>[0];
-
-function idOf(record: DirectoryRecord): string {
-  if (record.kind === 'line') return `${record.tenant}/${record.name}`;
-  return record.kind === 'tenant' ? record.name : record.id;
-}
 
 /** The reading side of a directory in memory, for tests: it can be gone, slow, or keep a change to itself. */
 export class FakeDirectory implements Pick<DirectoryStore, 'get' | 'list' | 'watch'> {
@@ -19,8 +14,8 @@ export class FakeDirectory implements Pick<DirectoryStore, 'get' | 'list' | 'wat
   before: () => Promise<void> = () => Promise.resolve();
 
   put(record: DirectoryRecord, options: { readonly silent?: boolean } = {}): void {
-    this.records.set(`${record.kind} ${idOf(record)}`, record);
-    if (options.silent !== true) this.tell({ kind: record.kind, id: idOf(record) });
+    this.records.set(`${record.kind} ${recordId(record)}`, record);
+    if (options.silent !== true) this.tell({ kind: record.kind, id: recordId(record) });
   }
 
   drop(kind: DirectoryKind, id: string): void {
@@ -54,8 +49,8 @@ export class FakeDirectory implements Pick<DirectoryStore, 'get' | 'list' | 'wat
     this.#answer(() =>
       [...this.records.values()]
         .filter((record): record is RecordOf<K> => record.kind === kind)
-        .filter((record) => after === null || idOf(record) > after)
-        .toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
+        .filter((record) => after === null || recordId(record) > after)
+        .toSorted((a, b) => (recordId(a) < recordId(b) ? -1 : 1))
         .slice(0, count),
     );
 

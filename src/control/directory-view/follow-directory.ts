@@ -1,4 +1,4 @@
-import type { BudgetRecord, DeploymentRecord, DirectoryKind } from '../../core/directory.ts';
+import { type BudgetRecord, type DeploymentRecord, type DirectoryKind, recordId } from '../../core/directory.ts';
 import type { DirectoryStore } from '../../core/ports/directory-store.ts';
 import type { DirectoryView } from '../../core/ports/directory-view.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
@@ -36,7 +36,7 @@ const PAGE = 500;
 const MOST_PENDING = 200;
 
 function isViewed(kind: DirectoryKind): kind is ViewedKind {
-  return kind !== 'key' && kind !== 'rollout';
+  return KINDS.some((viewed) => viewed === kind);
 }
 
 /**
@@ -160,7 +160,7 @@ class Follower {
       for (const record of page) if (!fresh.set(record)) return false;
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE) return true;
-      after = idOf(last);
+      after = recordId(last);
     }
   }
 
@@ -182,20 +182,6 @@ class Follower {
   #tellFull(kind: ViewedKind): void {
     this.#metrics.anomaly('directory_too_large');
     this.#log.error('the directory holds more records than are kept', { kind, kept: this.#most });
-  }
-}
-
-function idOf(record: ViewedRecord): string {
-  switch (record.kind) {
-    case 'budget':
-    case 'deployment':
-      return record.id;
-    case 'line':
-      return `${record.tenant}/${record.name}`;
-    case 'tenant':
-      return record.name;
-    default:
-      return record satisfies never;
   }
 }
 

@@ -10,6 +10,7 @@ import { addressOf, type Endpoint } from '../../core/endpoint.ts';
 import type { Backend, Deployment, Snapshot } from '../../core/snapshot.ts';
 import type { Ask, Question } from '../http/ask.ts';
 import type { Connect } from '../http/connect.ts';
+import { askEndpoint } from './ask-endpoint.ts';
 import { askModel } from './ask-model.ts';
 import { probeEvent } from './book-probe.ts';
 import { placesOf } from '../../core/places.ts';
@@ -120,21 +121,9 @@ function serviceProbe(subject: Subject, options: MakeProbesOptions): readonly Pr
   const { service, allowLinkLocal } = probes;
   if (service === null) return [];
   const { timeoutMs, path } = service;
-  const headers = [...backend.headers, ...backend.credentials];
-  const lookAt = async ({ host, port }: Endpoint): Promise<Look> => {
-    const { head } = await ask({
-      tls: backend.tls,
-      host,
-      port,
-      path,
-      method: 'GET',
-      headers,
-      body: null,
-      timeoutMs,
-      maxBytes: MAX_HEALTH_BYTES,
-      allowLinkLocal,
-      trust,
-    });
+  const asked = { backend, path, timeoutMs, maxBytes: MAX_HEALTH_BYTES, allowLinkLocal, ask, trust };
+  const lookAt = async (endpoint: Endpoint): Promise<Look> => {
+    const { head } = await askEndpoint(asked, endpoint);
     return { up: head.status >= 200 && head.status < 300, detail: `answered ${head.status}` };
   };
   const key = keyOf('service', subject, service);

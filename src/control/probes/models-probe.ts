@@ -2,6 +2,7 @@ import type { Probes } from '../../core/probes.ts';
 import type { Endpoint } from '../../core/endpoint.ts';
 import type { Backend, Deployment } from '../../core/snapshot.ts';
 import type { Ask, Question } from '../http/ask.ts';
+import { askEndpoint } from './ask-endpoint.ts';
 import { keepMs, type Probe, type ProbeDesk } from './probe.ts';
 import { holdsModel, readModels } from './read-models.ts';
 
@@ -25,21 +26,10 @@ const MAX_BYTES = 1_048_576;
 export function createModelsProbe(options: ModelsProbeOptions, { findings, clock }: ProbeDesk): Probe {
   const { key, backend, models, allowLinkLocal, targets, ask, trust } = options;
   const { path, intervalMs, timeoutMs } = models;
+  const asked = { backend, path, timeoutMs, maxBytes: MAX_BYTES, allowLinkLocal, ask, trust };
 
-  async function listOf({ host, port }: Endpoint): Promise<ReadonlySet<string>> {
-    const { head, body } = await ask({
-      tls: backend.tls,
-      host,
-      port,
-      path,
-      method: 'GET',
-      headers: [...backend.headers, ...backend.credentials],
-      body: null,
-      timeoutMs,
-      maxBytes: MAX_BYTES,
-      allowLinkLocal,
-      trust,
-    });
+  async function listOf(endpoint: Endpoint): Promise<ReadonlySet<string>> {
+    const { head, body } = await askEndpoint(asked, endpoint);
     const names = head.status === 200 ? readModels(body.toString('utf8')) : null;
     if (names === null) throw new Error(`answered ${head.status} without a list of models`);
     return names;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { RATE_SHARE_TIMES, type RateShareStore } from '../../core/ports/rate-shares.ts';
-import { createMemoryRateShares } from '../../store/memory/rate-shares.ts';
+import { createMemoryRateShares } from '../../../test/support/memory-rate-shares.ts';
 import { followShares } from './follow-shares.ts';
 
 const RATE = 1000;

@@ -32,8 +32,6 @@ function shown({ requests, errors, times }: Counted): ArmFigures {
   return { requests, errors, times: sparseOf(times) };
 }
 
-export const NO_FIGURES: RolloutFigures = { old: shown(none()), new: shown(none()) };
-
 /** All of them together. */
 export function mergeFigures(all: readonly RolloutFigures[]): RolloutFigures {
   return combine(all.map((figures) => ({ figures, sign: 1 })));

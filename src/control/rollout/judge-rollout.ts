@@ -3,7 +3,7 @@ import type { RolloutFigureStore } from '../../core/ports/rollout.ts';
 import type { RolloutFigures } from '../../core/rollout.ts';
 import { endRollout, type EndRolloutOptions } from './end-rollout.ts';
 import { figuresSince, mergeFigures } from './figures.ts';
-import { judge } from './judge.ts';
+import { judge, type Verdict } from './judge.ts';
 
 export interface JudgeRolloutOptions extends EndRolloutOptions {
   readonly figures: Pick<RolloutFigureStore, 'read'>;
@@ -38,15 +38,15 @@ export class RolloutJudge {
     // The last one from before the window stays, to hold against.
     while ((this.#seen[1]?.at ?? now) <= now - WINDOW_MS) this.#seen.shift();
     const recent = figuresSince(all, this.#seen[0]?.figures ?? all);
-    const bad = [judge(all, record.criteria), judge(recent, record.criteria)].find(({ kind }) => kind === 'worse');
+    const verdict = judge(all, record.criteria);
+    const bad = [verdict, judge(recent, record.criteria)].find(({ kind }) => kind === 'worse');
     this.#worse = bad === undefined ? 0 : this.#worse + 1;
     if (bad !== undefined) return this.#worse < LOOKS ? 'goes_on' : await this.#end(record, 'rolled_back', bad.words);
-    return await this.#atItsEnd(record, all, now);
+    return await this.#atItsEnd(record, verdict, now);
   }
 
-  async #atItsEnd(record: RolloutRecord, all: RolloutFigures, now: number): Promise<Look> {
+  async #atItsEnd(record: RolloutRecord, { kind, words }: Verdict, now: number): Promise<Look> {
     if (now < record.endAt) return 'goes_on';
-    const { kind, words } = judge(all, record.criteria);
     if (kind === 'fine') return await this.#end(record, 'promoted', words);
     // As long again, for what is not clear yet.
     if (now < 2 * record.endAt - record.startAt) return 'goes_on';

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import type { Arm, RolloutCriteria } from '../../core/rollout.ts';
-import { ArmCounts, figuresSince, mergeFigures, NO_FIGURES } from './figures.ts';
+import type { Arm, ArmFigures, RolloutCriteria, RolloutFigures } from '../../core/rollout.ts';
+import { ArmCounts, figuresSince, mergeFigures } from './figures.ts';
 import { judge, p95Of } from './judge.ts';
 
 const CRITERIA: RolloutCriteria = { errorIncrease: 0.005, p95Ratio: 1.2, minSamples: 100 };
+const NONE: ArmFigures = { requests: 0, errors: 0, times: [] };
+const NO_FIGURES: RolloutFigures = { old: NONE, new: NONE };
 
 /** The same each time (mulberry32). */
 function seeded(seed: number): () => number {

@@ -20,6 +20,11 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || contains(LOOPBACK, host);
 }
 
+/** True for the two addresses that stand for all of a machine's. */
+export function isAnyAddress(address: string): boolean {
+  return address === '0.0.0.0' || address === '::';
+}
+
 /** True for link-local addresses and the metadata services of clouds, also written as an IPv4-mapped IPv6 address. */
 export function isLinkLocal(host: string): boolean {
   return METADATA_NAMES.has(host.toLowerCase().replace(/\.$/, '')) || contains(METADATA, host);

@@ -1,11 +1,11 @@
-import type { Clock } from '../../core/ports/clock.ts';
+import type { Clock } from '../../src/core/ports/clock.ts';
 import {
   RATE_SHARE_TIMES,
   type RateShareStore,
   type RateShareTimes,
   type RateWish,
-} from '../../core/ports/rate-shares.ts';
-import { fromMillis, toMillis } from '../rate-units.ts';
+} from '../../src/core/ports/rate-shares.ts';
+import { fromMillis, toMillis } from '../../src/store/rate-units.ts';
 
 interface Member {
   readonly reserved: number;

@@ -38,7 +38,7 @@ export interface GatewayShape {
 /** A gateway without its wire. */
 export interface GatewayUnderTest {
   readonly gateway: Gateway;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** What the gateway under test does with one request. */

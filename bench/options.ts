@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { positive, refuseUnknown } from '../scripts/command-line.mjs';
 import type { SetupName } from './setups/setup.ts';
 import type { Plan } from './workload.ts';
 
@@ -75,9 +76,13 @@ export function readOptions(args: readonly string[]): Options {
 
 /** Leaves of a plan what was asked for. Throws an `Error` for a name that the plan does not have. */
 export function chosen(plan: Plan, { rounds, only, setups }: Options): Plan {
-  const known = new Set<string>(plan.workloads.flatMap((workload) => workload.setups));
-  refuseUnknown('--only', only, new Set(plan.workloads.map(({ name }) => name)));
-  refuseUnknown('--setups', setups, known);
+  const known = new Set(plan.workloads.flatMap((workload) => workload.setups));
+  refuseUnknown(
+    '--only',
+    only ?? [],
+    plan.workloads.map(({ name }) => name),
+  );
+  refuseUnknown('--setups', setups ?? [], [...known]);
   const isWanted = (name: SetupName): boolean => setups === null || setups.includes(name);
   return {
     ...plan,
@@ -87,15 +92,4 @@ export function chosen(plan: Plan, { rounds, only, setups }: Options): Plan {
       .map((workload) => ({ ...workload, setups: workload.setups.filter(isWanted) }))
       .filter((workload) => workload.setups.length > 0),
   };
-}
-
-function refuseUnknown(option: string, names: readonly string[] | null, known: ReadonlySet<string>): void {
-  const unknown = names?.find((name) => !known.has(name));
-  if (unknown !== undefined) throw new Error(`${option}: no ${unknown} here; there are ${[...known].join(', ')}`);
-}
-
-function positive(option: string, text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new Error(`${option}: ${text} is no number of at least 1`);
-  return value;
 }

@@ -6,7 +6,16 @@ import { rooms } from '../.dependency-cruiser.mjs';
 import { ROOT } from './cache.mjs';
 import { commandLine, refuseOthers } from './command-line.mjs';
 
-const NAMES = ['format', 'lint', 'types', 'imports', 'unused'];
+/** @type {Record<string, () => boolean>} */
+const CHECKS = {
+  format: () => tool('oxfmt', [write ? '--write' : '--check', '.']),
+  lint: () => tool('oxlint', ['--type-aware', '--deny-warnings', ...(write ? ['--fix'] : [])]),
+  types: () => ['.', 'src/ui/browser'].every((project) => tool('tsc', ['--noEmit', '-p', project])),
+  imports: checkImports,
+  unused: () => tool('knip', ['--no-progress', '--no-config-hints', '--reporter', 'compact']),
+};
+
+const NAMES = Object.keys(CHECKS);
 
 const words = commandLine({
   usage: `npm run check -- [${NAMES.join('|')} …] [--write]`,
@@ -17,15 +26,6 @@ const words = commandLine({
 });
 const write = words.includes('--write');
 const named = words.filter((word) => word !== '--write');
-
-/** @type {Record<string, () => boolean>} */
-const CHECKS = {
-  format: () => tool('oxfmt', [write ? '--write' : '--check', '.']),
-  lint: () => tool('oxlint', ['--type-aware', '--deny-warnings', ...(write ? ['--fix'] : [])]),
-  types: () => ['.', 'src/ui/browser'].every((project) => tool('tsc', ['--noEmit', '-p', project])),
-  imports: checkImports,
-  unused: () => tool('knip', ['--no-progress', '--no-config-hints', '--reporter', 'compact']),
-};
 
 const failed = [];
 for (const [name, check] of Object.entries(CHECKS)) {

@@ -47,3 +47,25 @@ export function refuseOthers(words, known) {
   const unknown = words.find((word) => !known.includes(word));
   if (unknown !== undefined) throw new Error(`no "${unknown}" here; there are ${known.join(', ') || 'no options'}`);
 }
+
+/**
+ * For an option that takes names.
+ * @param {string} option
+ * @param {readonly string[]} names
+ * @param {readonly string[]} known
+ */
+export function refuseUnknown(option, names, known) {
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Error(`${option}: no ${unknown} here; there are ${known.join(', ')}`);
+}
+
+/**
+ * The whole number of at least 1 that an option was given.
+ * @param {string} option
+ * @param {string} text
+ */
+export function positive(option, text) {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`${option}: ${text} is no number of at least 1`);
+  return value;
+}

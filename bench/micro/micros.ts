@@ -1,3 +1,5 @@
+import { median } from '../sim/engine/figures.ts';
+
 /** Median of 15 rounds, microseconds a call. */
 export function micros(work: () => void, times: number): number {
   const rounds: number[] = [];
@@ -6,5 +8,5 @@ export function micros(work: () => void, times: number): number {
     for (let time = 0; time < times; time += 1) work();
     rounds.push(((performance.now() - began) * 1000) / times);
   }
-  return rounds.toSorted((a, b) => a - b)[7] ?? NaN;
+  return median(rounds);
 }

@@ -6,54 +6,21 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { createDialects } from '../../src/app/dialects.ts';
-import { createGateway } from '../../src/app/gateway.ts';
-import { load } from '../../src/app/load.ts';
-import { silentAudit } from '../../src/app/open-audit.ts';
-import { createLiveFigures } from '../../src/control/live/live-figures.ts';
-import { HeaderList, type HeaderPair } from '../../src/core/http.ts';
-import { NO_PROTECTION } from '../../src/core/ports/budget-state.ts';
-import { systemClock } from '../../src/core/ports/clock.ts';
-import { NO_DIRECTORY } from '../../src/core/ports/directory-view.ts';
-import { CONFIGURED_STAGES } from '../../src/core/ports/stage-view.ts';
-import { createEngine } from '../../src/routing/engine.ts';
-import { createMemoryStores } from '../../src/store/memory/memory-stores.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { chatPayload } from '../payload.ts';
-import { gatewayConfig } from '../setups/gateway-config.ts';
+import { median } from '../sim/engine/figures.ts';
 import { SERVICE_TIMES_FILE, type ServiceTimes } from '../sim/service-times.ts';
+import { type Answer, openGateway, sender } from './flow-under-test.ts';
 
 const [ROUNDS, CHUNKS] = [9, 100];
 const LEVELS = 'surge: { levels: [ { actions: { refuse_n: {} } }, { actions: { buffer_streams: true } } ] }\n';
 
-const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'tokenlat-micro-'));
-const file = path.join(dir, 'tokenlat.yaml');
-const places = { listen: 10001, admin: 10002, ops: 10003, model: 10004, socketDir: dir, redis: null };
-fs.writeFileSync(file, gatewayConfig({ workers: 1, everything: true }, places) + LEVELS);
-const { snapshot } = load(file);
 let level = 0;
-const gateway = createGateway({
-  config: () => snapshot,
-  stores: createMemoryStores({ clock: systemClock, ledger: snapshot.ledger }),
-  dialects: createDialects({ templates: null }),
-  worker: 0,
-  workers: 1,
-  log: createLog({ level: snapshot.telemetry.logLevel, destination: path.join(dir, 'log') }),
-  metrics: createMetrics({ labelValues: snapshot.telemetry.labelValues }),
-  figures: createLiveFigures({ clock: systemClock }),
-  engine: createEngine(),
-  stages: CONFIGURED_STAGES,
+const { gateway, close } = await openGateway({
+  everything: true,
+  audit: false,
+  more: () => LEVELS,
   surge: { arrived: () => {}, level: () => level },
-  clock: systemClock,
-  mayWatchBody: () => false,
-  audit: silentAudit,
-  keys: { find: () => null },
-  directory: NO_DIRECTORY,
-  protection: NO_PROTECTION,
-  state: { kept: () => 'kept', epoch: () => null },
 });
-await gateway.prefetch(snapshot);
 
 /** What a client asks for, and the pieces in which it is answered. */
 interface Kind {
@@ -61,7 +28,7 @@ interface Kind {
   readonly times: number;
   readonly fields: Readonly<Record<string, unknown>>;
   /** Null: it is refused. */
-  readonly answer: { readonly type: string; readonly pieces: readonly Buffer[] } | null;
+  readonly answer: Answer | null;
 }
 
 const said = Array.from({ length: CHUNKS }, (_, at) => `word${at} `);
@@ -99,57 +66,20 @@ const KINDS: Readonly<Record<keyof ServiceTimes['inside'], Kind>> = {
   buffered: { level: 2, times: 1000, fields: { stream: true }, answer: whole },
 };
 
-const { path: target, headers, body: usual } = chatPayload({ name: 'plain', promptBytes: 200 });
-const nothing = Buffer.alloc(0);
-let count = 0;
+const usual = chatPayload({ name: 'plain', promptBytes: 200 });
 
-async function send({ fields, answer }: Kind): Promise<void> {
-  count += 1;
-  const body = Buffer.from(JSON.stringify({ ...(JSON.parse(usual.toString()) as object), ...fields }));
-  const pairs: readonly HeaderPair[] = [
-    [':method', 'POST'],
-    [':path', target],
-    [':scheme', 'http'],
-    ...Object.entries(headers),
-    ['content-length', String(body.length)],
-    ['x-request-id', `request-${count}`],
-  ];
-  const head = { method: 'POST', path: target, headers: new HeaderList(pairs) };
-  const exchange = gateway.requestFactory({}, { push() {} });
-  await exchange.onRequestHead(head, false);
-  const reply = await exchange.onRequestBody(body, true);
-  if (answer === null) {
-    if (reply.kind !== 'respond' || reply.response.status !== 429) throw new Error(`not refused: ${reply.kind}`);
-    exchange.close();
-    return;
-  }
-  if (reply.kind !== 'forward') throw new Error(`not sent on: ${JSON.stringify(reply)}`);
-  const told = reply.mutation.metadata?.['tokenlat.request'] as { readonly id: string } | undefined;
-  const attempt = gateway.attempt(told?.id ?? '', 'bench-backend', true);
-  if (attempt === null) throw new Error('the request is not known');
-  await attempt.onRequestHead(head);
-  const answerHead: readonly HeaderPair[] = [
-    [':status', '200'],
-    ['content-type', answer.type],
-  ];
-  exchange.onResponseHead({ status: 200, headers: new HeaderList(answerHead) }, false);
-  for (const piece of answer.pieces) exchange.onResponseBody(piece, false);
-  const end = exchange.onResponseBody(nothing, true);
-  if (end.kind !== 'send' || !end.end) throw new Error(`no end: ${JSON.stringify(end)}`);
-  attempt.close();
-  exchange.close();
-}
-
-async function micros(kind: Kind): Promise<number> {
-  level = kind.level;
+async function micros({ level: acts, times, fields, answer }: Kind): Promise<number> {
+  level = acts;
+  const body = Buffer.from(JSON.stringify({ ...(JSON.parse(usual.body.toString()) as object), ...fields }));
+  const send = sender(gateway, { ...usual, body }, answer);
   const rounds: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const before = process.cpuUsage();
-    for (let time = 0; time < kind.times; time += 1) await send(kind);
+    for (let time = 0; time < times; time += 1) await send();
     const { user, system } = process.cpuUsage(before);
-    rounds.push((user + system) / kind.times);
+    rounds.push((user + system) / times);
   }
-  return Math.round(rounds.toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? NaN);
+  return Math.round(median(rounds));
 }
 
 /** CPU of the bare server a request, microseconds. */
@@ -180,5 +110,5 @@ const times: ServiceTimes = {
 };
 fs.writeFileSync(SERVICE_TIMES_FILE, `${JSON.stringify(times, null, 2)}\n`);
 process.stdout.write(`${JSON.stringify(times, null, 2)}\n`);
-fs.rmSync(dir, { recursive: true, force: true });
+await close();
 process.exit();

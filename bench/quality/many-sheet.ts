@@ -4,6 +4,7 @@ import { readTextModel, writeTextModel } from '../../src/lib/text-classes/model-
 import { type QualityTable, shrunk } from '../../src/lib/text-classes/quality-table.ts';
 import { USUAL_TRAINING } from '../../src/lib/text-classes/limits.ts';
 import { trainTextModel } from '../../src/lib/text-classes/train.ts';
+import { deviation, mean } from '../sim/engine/figures.ts';
 import { atLeast, type Row, type Sheet } from '../sim/report/sheet.ts';
 import { OURS } from './pair-sheet.ts';
 import type { ManyItem, ManySet } from './read-items.ts';
@@ -29,22 +30,20 @@ interface Mix {
 /** Many models with prices: as good as the best single one for half of its price? */
 export function manySheet(set: ManySet, progress: (words: string) => void): Sheet {
   const { train, test, prices, dropped } = set;
-  const models = [...prices.keys()];
-  const single = (model: string): Mix =>
-    mixOf(
+  const singles = [...prices.keys()].map((model) => ({
+    model,
+    mix: mixOf(
       test,
       prices,
       test.map(() => model),
-    );
-  const best = models.map(single).reduce((a, b) => (b.quality > a.quality ? b : a));
+    ),
+  }));
+  const { model: bestModel, mix: best } = singles.reduce(better);
   const budget = best.cost * BUDGET;
-  const cheap = models
-    .map(single)
-    .filter(({ cost }) => cost <= budget)
-    .reduce((a, b) => (b.quality > a.quality ? b : a));
+  const { model: cheapModel, mix: cheap } = singles.filter(({ mix }) => mix.cost <= budget).reduce(better);
   const ways = [
-    { name: `best single (${nameOf(models, single, best)})`, mix: best },
-    { name: `best single within the budget (${nameOf(models, single, cheap)})`, mix: cheap },
+    { name: `best single (${bestModel})`, mix: best },
+    { name: `best single within the budget (${cheapModel})`, mix: cheap },
     { name: 'chance between the two', mix: blend(best, cheap, (budget - cheap.cost) / (best.cost - cheap.cost)) },
     ...(['tasks', 'outcomes'] as const).map((kind) => {
       progress(`llmrouter: classes by ${kind}`);
@@ -97,8 +96,7 @@ export function manySheet(set: ManySet, progress: (words: string) => void): Shee
   };
 }
 
-const nameOf = (models: readonly string[], single: (model: string) => Mix, mix: Mix): string =>
-  models.find((model) => single(model).quality === mix.quality) ?? '';
+const better = <T extends { readonly mix: Mix }>(a: T, b: T): T => (b.mix.quality > a.mix.quality ? b : a);
 
 /** Classes of the test by a model that was learned from the training part, and the weight of the price that meets the budget. */
 function ourMix(
@@ -151,7 +149,7 @@ function oracleOf(scores: ReadonlyMap<string, number>, prices: ReadonlyMap<strin
 
 function mixOf(test: readonly ManyItem[], prices: ReadonlyMap<string, number>, chosen: readonly string[]): Mix {
   const each = test.map(({ scores }, at) => scores.get(chosen[at] ?? '') ?? 0);
-  return { quality: meanOf(each), cost: meanOf(chosen.map((model) => prices.get(model) ?? 0)), each };
+  return { quality: mean(each), cost: mean(chosen.map((model) => prices.get(model) ?? 0)), each };
 }
 
 /** `share` of the requests go the first way. */
@@ -166,10 +164,7 @@ function errorBetween(a: Mix, b: Mix): number {
   const random = seededRandom(9);
   const gains = a.each.map((value, at) => value - (b.each[at] ?? 0));
   const means = Array.from({ length: 500 }, () =>
-    meanOf(gains.map(() => gains[Math.floor(random() * gains.length)] as number)),
+    mean(gains.map(() => gains[Math.floor(random() * gains.length)] as number)),
   );
-  const mean = meanOf(means);
-  return Math.sqrt(means.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (means.length - 1));
+  return deviation(means);
 }
-
-const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;

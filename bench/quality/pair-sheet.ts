@@ -102,11 +102,7 @@ function byOurClasses(items: readonly PairItem[], groups: readonly number[], see
   return byFolds(items, groups, seed, (learned) => {
     const samples = learned.map((at) => {
       const { text, weak, strong } = items[at] as PairItem;
-      const quality = new Map([
-        ['strong', strong],
-        ['weak', weak],
-      ]);
-      return { text, class: null, quality, group: String(groups[at]) };
+      return { text, class: null, quality: qualityOf(weak, strong), group: String(groups[at]) };
     });
     const { model, table } = trainTextModel(samples);
     // As a gateway would have it: from a file.
@@ -127,18 +123,18 @@ const bySubject = (items: readonly PairItem[], seed: number): Float64Array =>
       const table = tabulate(
         learned.map((at) => {
           const { subject, weak, strong } = items[at] as PairItem;
-          return {
-            class: subject,
-            quality: new Map([
-              ['strong', strong],
-              ['weak', weak],
-            ]),
-          };
+          return { class: subject, quality: qualityOf(weak, strong) };
         }),
       );
       return ({ subject }) => gapOf(table, subject);
     },
   );
+
+const qualityOf = (weak: number, strong: number): ReadonlyMap<string, number> =>
+  new Map([
+    ['strong', strong],
+    ['weak', weak],
+  ]);
 
 function gapOf(table: QualityTable, name: string): number {
   const of = (model: string): number => {

@@ -1,4 +1,5 @@
 import { seededRandom } from '../../src/lib/text-classes/folds.ts';
+import { deviation } from '../sim/engine/figures.ts';
 import type { PairItem } from './read-items.ts';
 
 /** How quality rises with the share of questions that the strong model gets. */
@@ -62,6 +63,5 @@ export function errorOfApgr(items: readonly PairItem[], scores: ArrayLike<number
       drawn.map((at) => scores[at] as number),
     ).apgr;
   });
-  const mean = values.reduce((sum, value) => sum + value, 0) / rounds;
-  return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (rounds - 1));
+  return deviation(values);
 }

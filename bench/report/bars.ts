@@ -1,3 +1,5 @@
+import { svgText as text } from './svg-text.ts';
+
 /** One line of a plot: parts that lie one behind the other. */
 export interface Bar {
   readonly name: string;
@@ -67,9 +69,4 @@ function drawn(bar: Bar, { names, wide, y, unit }: Drawing): readonly string[] {
 
 function whole({ parts }: Bar): number {
   return parts.reduce((total, { value }) => total + value, 0);
-}
-
-function text(content: string, x: number, y: number, attributes: string): string {
-  const safe = content.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" fill="#222222" ${attributes}>${safe}</text>`;
 }

@@ -25,9 +25,9 @@ export const cpu =
   (sample) =>
     sample.cpuUs[role];
 export const throughput: Measure = (sample) => sample.throughput;
-export const p50: Measure = (sample) => sample.latencyMs.p50;
-export const p95: Measure = (sample) => sample.latencyMs.p95;
-export const p99: Measure = (sample) => sample.latencyMs.p99;
+const p50: Measure = (sample) => sample.latencyMs.p50;
+const p95: Measure = (sample) => sample.latencyMs.p95;
+const p99: Measure = (sample) => sample.latencyMs.p99;
 const firstByte: Measure = (sample) => sample.firstByteMs.p50;
 const gap99: Measure = (sample) => sample.gapMs.p99;
 

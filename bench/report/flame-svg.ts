@@ -1,4 +1,5 @@
 import type { Frame } from './read-profile.ts';
+import { escaped } from './svg-text.ts';
 
 const WIDTH = 1600;
 const ROW = 17;
@@ -59,8 +60,4 @@ function colour(room: string): string {
   let hash = 0;
   for (const char of room) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 360;
   return `hsl(${hash} 65% 78%)`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

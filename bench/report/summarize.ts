@@ -1,18 +1,19 @@
 import { isSound, type Sample } from '../measure.ts';
 import type { Samples } from '../run-plan.ts';
 import type { Role } from '../setups/setup.ts';
-import { cpu, type Figure, FIGURES, p50, p95, p99, perCore, type Measure, type Round, throughput } from './figures.ts';
+import { cpu, type Figure, FIGURES, perCore, type Measure, type Round, throughput } from './figures.ts';
 import type { Goal, Percentiles, Results, Row, Spread } from './results.ts';
 
-export type Summary = Omit<Results, Exclude<keyof Results, 'ratios' | 'goals' | 'spread'>>;
+export type Summary = Pick<Results, 'ratios' | 'goals' | 'spread'>;
 
 /** Compares round by round, what ran side by side, and takes medians. Figures that were not measured are left out. */
 export function summarize(samples: Samples, jsonParseNs: number): Summary {
   const spread: Record<string, Spread> = {};
   const goals: Record<string, Goal> = {};
   const ratios: Record<string, Record<string, number>> = {};
+  const rounds = roundsOf(samples, jsonParseNs);
   for (const { name, goal, value } of FIGURES) {
-    const values = roundsOf(samples, jsonParseNs).map(value).filter(Number.isFinite);
+    const values = rounds.map(value).filter(Number.isFinite);
     if (values.length === 0) continue;
     const found = spreadOf(values);
     const { median } = found;
@@ -59,7 +60,7 @@ export function rowOf(setup: string, rounds: readonly Sample[]): Row {
     first_failure: rounds.find((sample) => sample.firstFailure !== null)?.firstFailure ?? null,
     throughput: over(throughput),
     per_core: roles.length === 0 ? null : over(perCore),
-    latency_ms: { p50: over(p50), p95: over(p95), p99: over(p99) },
+    latency_ms: times((sample) => sample.latencyMs),
     first_byte_ms: times((sample) => sample.firstByteMs),
     gap_ms: times((sample) => sample.gapMs),
     cpu_us: Object.fromEntries(roles.map((role) => [role, over(cpu(role))])),

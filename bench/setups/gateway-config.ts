@@ -115,9 +115,7 @@ ${numbered('other', routes)
     weights: { cost: 1, latency: 1 }
     score: { rules: [ { when: "target.model == 'bench-spare' && request.type == 'chat'", multiply: 0.5 } ] }
 filter:
-  terms: [ ${numbered('"forbidden word', 40)
-    .map((term) => `${term}"`)
-    .join(', ')} ]
+  terms: [ ${Array.from({ length: 40 }, (_, at) => `"forbidden word ${at}"`).join(', ')} ]
 audit:
   dir: ${JSON.stringify(`${places.socketDir}/audit`)}
   key_file: ${JSON.stringify(`${places.socketDir}/audit.key`)}
@@ -130,5 +128,5 @@ function tenant(name: string, limits: keyof typeof LIMITS): string {
 }
 
 function numbered(word: string, count: number): readonly string[] {
-  return Array.from({ length: count }, (_, at) => (word.startsWith('"') ? `${word} ${at}` : `${word}-${at}`));
+  return Array.from({ length: count }, (_, at) => `${word}-${at}`);
 }

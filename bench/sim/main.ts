@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { commandLine } from '../../scripts/command-line.mjs';
+import { commandLine, positive, refuseUnknown } from '../../scripts/command-line.mjs';
 import { tokenlat } from './policies/tokenlat.ts';
 import { markdown, type Findings } from './report/markdown.ts';
 import type { Sheet } from './report/sheet.ts';
@@ -14,9 +14,10 @@ import type { Scenario } from './scenarios/scenario.ts';
 const DOCS = path.join(import.meta.dirname, '../../docs');
 const IMAGES = path.join(DOCS, 'images');
 const SEEDS = 5;
+const IDS = SCENARIOS.map(({ id }) => id);
 
 const { only, count, noWrite } = commandLine({
-  usage: `npm run sim -- [--only ${SCENARIOS.map(({ id }) => id).join(',')}] [--seeds ${SEEDS}] [--no-write]`,
+  usage: `npm run sim -- [--only ${IDS.join(',')}] [--seeds ${SEEDS}] [--no-write]`,
   read: readOptions,
 });
 
@@ -30,12 +31,8 @@ function readOptions(args: string[]) {
     },
   });
   const wanted = values.only?.split(',');
-  const unknown = wanted?.find((id) => !SCENARIOS.some((scenario) => scenario.id === id));
-  if (unknown !== undefined)
-    throw new Error(`--only: no ${unknown} here; there are ${SCENARIOS.map(({ id }) => id).join(', ')}`);
-  const seeds = Number(values.seeds);
-  if (!Number.isInteger(seeds) || seeds < 1) throw new Error(`--seeds: ${values.seeds} is no number of at least 1`);
-  return { only: wanted, count: seeds, noWrite: values['no-write'] };
+  refuseUnknown('--only', wanted ?? [], IDS);
+  return { only: wanted, count: positive('--seeds', values.seeds), noWrite: values['no-write'] };
 }
 
 function main(): void {

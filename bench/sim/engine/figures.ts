@@ -12,6 +12,12 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
+/** Standard deviation of a sample. */
+export function deviation(values: readonly number[]): number {
+  const middle = mean(values);
+  return Math.sqrt(values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1));
+}
+
 /** Seconds from the arrival to the first token, of all requests that got one. */
 export function ttfts(answers: readonly Answer[]): readonly number[] {
   return answers.flatMap(({ ttftMs }) => (ttftMs === null ? [] : [ttftMs / 1000]));

@@ -1,3 +1,4 @@
+import { svgText as text } from '../../report/svg-text.ts';
 import type { Line, Plot } from './sheet.ts';
 
 const WIDTH = 820;
@@ -80,8 +81,3 @@ function ticks(most: number): readonly number[] {
 
 const one = (value: number): string => value.toFixed(1);
 const label = (value: number): string => String(Number(value.toFixed(2)));
-
-function text(content: string, x: number, y: number, attributes: string): string {
-  const safe = content.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  return `<text x="${one(x)}" y="${one(y)}" fill="#222222" ${attributes}>${safe}</text>`;
-}

@@ -18,6 +18,9 @@ const FLOOD = 2;
 const [MS_PER_TOKEN, PREFILL_PER_MS] = [25, 8];
 const [PLACES, PATIENCE_MS] = [2000, 600_000];
 
+/** Nobody leaves here: a signal that keeps no listeners. */
+const NEVER = { aborted: false, addEventListener() {}, removeEventListener() {} };
+
 const FIFO = 'first come, first served';
 const COLUMNS: readonly Column[] = [
   { key: 'solo', title: 'quiet tenant alone: wait p95 s', digits: 2 },
@@ -181,7 +184,6 @@ function queueOfTokenLat(agenda: Agenda): Door {
   });
   gate.change({ slots: SLOTS, tokens: null, requests: null });
   const options = [{ deployment: { id: 'm@b' } as Deployment, start: 0, gate }];
-  const { signal } = new AbortController();
   return ({ tenant, tokens }, { seat, refuse }) => {
     const entry = room.hasFor(gate) ? null : gate.enter(tokens);
     if (entry !== null) {
@@ -190,7 +192,7 @@ function queueOfTokenLat(agenda: Agenda): Door {
     }
     // As much of a request as the room reads.
     const ctx = {
-      signal: new EventlessSignal(signal),
+      signal: NEVER,
       deadline: agenda.now() + PATIENCE_MS,
       principal: { tenant },
       request: { raw: Buffer.alloc(0) },
@@ -202,14 +204,4 @@ function queueOfTokenLat(agenda: Agenda): Door {
     const again = () => ({ decision: {} as Decision, options });
     room.join({ ctx, priority: 'interactive', cost: tokens, options, timeoutMs: PATIENCE_MS, again }, end);
   };
-}
-
-/** Nobody leaves here. */
-class EventlessSignal {
-  readonly aborted: boolean;
-  constructor({ aborted }: AbortSignal) {
-    this.aborted = aborted;
-  }
-  addEventListener(): void {}
-  removeEventListener(): void {}
 }

@@ -50,9 +50,7 @@ export async function startMortalBackend(): Promise<MortalBackend> {
   };
   await until(() => port > 0, 'start');
   return {
-    get port() {
-      return port;
-    },
+    port,
     held,
     async die(how) {
       if (how === 'kill') {

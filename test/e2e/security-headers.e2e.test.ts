@@ -42,24 +42,24 @@ const INTERNAL = [
 ];
 
 /** Headers of clients that carry secrets or steer us: no model server shall see them. */
-const CLIENT_ONLY = [
-  'proxy-authorization',
-  'x-api-key',
-  'api-key',
-  'x-goog-api-key',
-  'cookie',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-real-ip',
-  'x-app-id',
-  'x-user-level',
-  'x-business-line',
-  'x-session-id',
-  'x-gateway-destination-endpoint',
-  'x-gateway-destination-endpoint-subset',
-  'x-request-priority',
-  'grpc-timeout',
+const CLIENT_ONLY: readonly (readonly [name: string, value: string])[] = [
+  ['proxy-authorization', FORGED],
+  ['x-api-key', FORGED],
+  ['api-key', FORGED],
+  ['x-goog-api-key', FORGED],
+  ['cookie', FORGED],
+  ['x-forwarded-for', FORGED],
+  ['x-forwarded-host', FORGED],
+  ['x-forwarded-proto', FORGED],
+  ['x-real-ip', FORGED],
+  ['x-app-id', FORGED],
+  ['x-user-level', FORGED],
+  ['x-business-line', FORGED],
+  ['x-session-id', FORGED],
+  ['x-gateway-destination-endpoint', FORGED],
+  ['x-gateway-destination-endpoint-subset', FORGED],
+  ['x-request-priority', 'batch'],
+  ['grpc-timeout', FORGED],
 ];
 
 const {
@@ -170,12 +170,20 @@ describe('headers of the gateway sent by a client (P24)', () => {
 
 describe('what a client sends reaches no model server', () => {
   test('secrets and steering headers', async () => {
-    for (const name of CLIENT_ONLY) {
+    for (const [name, value] of CLIENT_ONLY) {
       a.requests.length = 0;
-      const answer = await chat([`${name}: ${FORGED}`]);
+      const answer = await chat([`${name}: ${value}`]);
       assert.equal(answer.status, 200, `${name}: ${answer.text.slice(0, 200)}`);
       assertUnseen(a.requests[0], name);
     }
+  });
+
+  test('a priority that is none is refused, and a backend is not asked', async () => {
+    a.requests.length = 0;
+    const answer = await chat([`x-request-priority: ${FORGED}`]);
+    assert.equal(answer.status, 400, answer.text.slice(0, 200));
+    assert.equal((JSON.parse(answer.body) as { error: { code: string } }).error.code, 'invalid_header');
+    assert.equal(a.requests.length, 0);
   });
 
   test('its token, also where the backend has no key of its own', async () => {

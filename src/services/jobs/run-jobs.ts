@@ -28,7 +28,7 @@ export function runJobs(options: RunJobsOptions): { readonly close: (patienceMs:
   let claims = 0;
   /** The gateway could not be reached: nothing is begun before. */
   let notBefore = -Infinity;
-  let isOver = false;
+  const over = new AbortController();
 
   const later = (work: Promise<void>): void => {
     const noted = work
@@ -54,10 +54,10 @@ export function runJobs(options: RunJobsOptions): { readonly close: (patienceMs:
 
   async function look(): Promise<void> {
     const rules = settings();
-    if (rules === null || looking || isOver || clock.now() < notBefore) return;
+    if (rules === null || looking || over.signal.aborted || clock.now() < notBefore) return;
     looking = true;
     try {
-      while (running.size < rules.concurrency && !isOver && clock.now() >= notBefore) {
+      while (running.size < rules.concurrency && !over.signal.aborted && clock.now() >= notBefore) {
         // Of two runs of one job in this process, the first has lost it.
         const run = `${holder}#${(claims += 1)}`;
         const job = await store.claim(run, leaseMs, rules.keepMs);
@@ -77,7 +77,7 @@ export function runJobs(options: RunJobsOptions): { readonly close: (patienceMs:
     /** Begins nothing more; what runs may end within `patienceMs`, and is put back then. */
     async close(patienceMs) {
       clearInterval(timer);
-      isOver = true;
+      over.abort();
       await Promise.race([Promise.allSettled(running), sleep(patienceMs, undefined, { ref: false })]);
       closing.abort();
       await Promise.allSettled(running);

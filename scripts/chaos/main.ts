@@ -67,8 +67,8 @@ const RUNS: readonly Run[] = [
       shiftsTraffic({
         perSecond: 40,
         wellMs: 5000,
-        faultMs: 20_000,
-        luck: { ms: 0, percent: 0 },
+        flapsMs: 20_000,
+        restMs: 15_000,
         return: { watchMs: 45_000, mostMs: 40_000 },
         say,
       }),

@@ -29,7 +29,7 @@ import { topCommand } from './commands/top.ts';
 import { traceCommand } from './commands/trace.ts';
 import { upCommand } from './commands/up.ts';
 import { version } from '../app/version.ts';
-import { freePort } from '../../test/render/envoy.ts';
+import { quietPorts } from '../../test/support/quiet-ports.ts';
 
 const completionOfNone = (): Command => completionCommand(new Command());
 const COMMANDS = [
@@ -220,7 +220,7 @@ test('what the admin API refuses is one line with its code, and has an exit code
 test('a picker books nothing, and does not warn that nothing is kept', async () => {
   const file = join(dir, 'picker.yaml');
   const pool = CONFIG.replace('{name: b,', '{name: b, pool: {},').replace('/v1"', '"');
-  writeFileSync(file, `${pool}server: {ops: {port: ${await freePort()}}}\n`);
+  writeFileSync(file, `${pool}server: {ops: {port: ${(await quietPorts(1))[0]}}}\n`);
   const child = spawn(process.execPath, [MAIN, 'picker', '-c', file, '--listen', '127.0.0.1:0'], { cwd: dir });
   let told = '';
   const picking = new Promise<void>((resolve) => {

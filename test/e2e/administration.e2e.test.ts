@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { freePorts } from '../../scripts/demo/free-ports.ts';
+import { quietPorts } from '../support/quiet-ports.ts';
 import { waitUntil } from '../../src/app/wait-until.ts';
 import type { ConfigPart } from '../support/gateway.ts';
 import { chatClient, errorOf, question } from './chat-client.ts';
@@ -27,7 +27,7 @@ const hook = http.createServer((request, response) => {
   });
 });
 await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
-const [port = 0] = await freePorts(1);
+const [port = 0] = await quietPorts(1);
 const origin = `http://127.0.0.1:${port}`;
 const configOf = ([upstream]: Upstreams): ConfigPart => ({
   backends: [{ name: 'a', endpoints: [{ url: `${upstream.url}/v1` }] }],

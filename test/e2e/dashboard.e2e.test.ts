@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { freePorts } from '../../scripts/demo/free-ports.ts';
+import { quietPorts } from '../support/quiet-ports.ts';
 import { money } from '../../src/ui/text/format.ts';
 import { noBrowser, openPage } from '../browser/browser.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -17,7 +17,7 @@ let url: string;
 before(async () => {
   upstream = await startMockUpstream();
   upstream.respondWith(() => wholeAnswer());
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await quietPorts(1);
   url = `http://127.0.0.1:${port}`;
   gateway = await startGateway({
     config: {

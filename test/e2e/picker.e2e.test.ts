@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { Client, credentials } from '@grpc/grpc-js';
 import { stringify } from 'yaml';
-import { freePorts } from '../../scripts/demo/free-ports.ts';
+import { quietPorts } from '../support/quiet-ports.ts';
 import { load } from '../../src/app/load.ts';
 import { type RunningPicker, startPicker } from '../../src/app/start-picker.ts';
 import { waitUntil } from '../../src/app/wait-until.ts';
@@ -100,7 +100,7 @@ const MODES = { full: FULL, buffered: mode('BUFFERED'), head: mode('NONE'), mixe
 
 before(async () => {
   up = await Promise.all(['a', 'b', 'c'].map(startTinyUpstream));
-  [opsPort = 0, pickerPort = 0] = await freePorts(2);
+  [opsPort = 0, pickerPort = 0] = await quietPorts(2);
   configure();
   picker = await start();
   envoy = await startBareEnvoy({

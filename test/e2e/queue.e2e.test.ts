@@ -1,14 +1,14 @@
 /** Limits in front of backends, and the queue: through Envoy. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { freePorts } from '../../scripts/demo/free-ports.ts';
+import { quietPorts } from '../support/quiet-ports.ts';
 import { waitUntil } from '../../src/app/wait-until.ts';
 import { useGateway } from '../support/use-gateway.ts';
 import { chatClient, errorOf, question, type Reply, type Send } from './chat-client.ts';
 import { PROMPT_TOKENS, wholeAnswer } from './openai-answers.ts';
 
 const [SIZE, RATE, WORDS] = [6, 400, 20];
-const [nobody = 0] = await freePorts(1);
+const [nobody = 0] = await quietPorts(1);
 
 const { gateway, upstreams } = await useGateway({
   config: ([one, rated]) => ({

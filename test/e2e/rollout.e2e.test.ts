@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
-import { freePorts } from '../../scripts/demo/free-ports.ts';
+import { quietPorts } from '../support/quiet-ports.ts';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { waitUntil } from '../../src/app/wait-until.ts';
@@ -14,7 +14,7 @@ import { wholeAnswer } from './openai-answers.ts';
 const TOKEN = 'an-admin-token-of-the-tests-0123456789abcdef';
 const SUBJECTS = 24;
 
-const [port = 0] = await freePorts(1);
+const [port = 0] = await quietPorts(1);
 const { gateway, upstreams } = await useGateway({
   workers: 2,
   config: ([a, b]) => ({

@@ -6,8 +6,8 @@ test('traffic moves away from a backend that fails', async (t) => {
   const verdicts = await shiftsTraffic({
     perSecond: 40,
     wellMs: 3000,
-    faultMs: 7500,
-    luck: { ms: 1500, percent: 5 },
+    flapsMs: 10_000,
+    restMs: 4000,
     return: null,
   });
   for (const { promise, figures } of verdicts) t.diagnostic(`${promise}: ${figures}`);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { stringify } from 'yaml';
-import { quietPorts } from './rig/quiet-ports.ts';
+import { quietPorts } from '../support/quiet-ports.ts';
 import { waitUntil } from '../../src/app/wait-until.ts';
 import { type Ended, runTokenlat, serverChild } from './rig/server-child.ts';
 

@@ -14,7 +14,8 @@ import { diagnose } from '../../src/render/doctor/diagnose.ts';
 import { AFFINITY_HEADER } from '../../src/render/names.ts';
 import { renderEnvoy } from '../../src/render/render-envoy.ts';
 import { writeFiles } from '../../src/render/write-files.ts';
-import { freePort, startEnvoy, staticBootstrap, validate } from './envoy.ts';
+import { quietPorts } from '../support/quiet-ports.ts';
+import { startEnvoy, staticBootstrap, validate } from './envoy.ts';
 import type { RunningEnvoy } from './envoy.ts';
 import { startFakeProcessor } from './fake-processor.ts';
 import type { Call } from './fake-processor.ts';
@@ -46,7 +47,7 @@ ${extra.includes('listen:') ? '' : `listen: {address: 127.0.0.1, port: ${port}, 
 const render = (snapshot: Snapshot) => renderEnvoy(snapshot, { nodeId: 'n', dir: folder }).files;
 
 before(async () => {
-  [port, adminPort] = [await freePort(), await freePort()];
+  [port = 0, adminPort = 0] = await quietPorts(2);
   processor = await startFakeProcessor(path.join(dir, 'worker-0.sock'), OURS);
   writeFiles(folder, render(config()));
   envoy = await startEnvoy(folder, adminPort);

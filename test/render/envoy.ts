@@ -1,6 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
@@ -53,14 +52,6 @@ export function validate(dir: string, bootstrap: unknown): string {
   fs.writeFileSync(file, JSON.stringify(bootstrap));
   const run = spawnSync(envoyBin(), ['--mode', 'validate', '-l', 'warning', '-c', file], { encoding: 'utf8' });
   return run.status === 0 && !/deprecated|error|warning/i.test(run.stderr) ? '' : `${run.status} ${run.stderr}`;
-}
-
-export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 export interface RunningEnvoy {

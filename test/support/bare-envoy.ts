@@ -6,7 +6,8 @@ import path from 'node:path';
 import { waitUntil } from '../../src/app/wait-until.ts';
 import { picked } from '../../src/render/picked.ts';
 import { any, extension, type Proto, socketAddress } from '../../src/render/proto.ts';
-import { envoyBin, freePort } from '../render/envoy.ts';
+import { envoyBin } from '../render/envoy.ts';
+import { quietPorts } from './quiet-ports.ts';
 
 /** An upstream of a test: answers `GET /health` and everything else as it is told, and remembers what came. */
 export interface TinyUpstream {
@@ -135,7 +136,7 @@ export interface BareEnvoyOptions {
 
 /** Envoy with one listener and nothing of ours in front of it. */
 export async function startBareEnvoy({ routes, clusters, filters = [] }: BareEnvoyOptions): Promise<BareEnvoy> {
-  const [port, adminPort] = [await freePort(), await freePort()];
+  const [port = 0, adminPort = 0] = await quietPorts(2);
   const manager = {
     stat_prefix: 'h',
     route_config: { validate_clusters: false, virtual_hosts: [{ name: 'v', domains: ['*'], routes }] },

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { stringify } from 'yaml';
-import { freePorts } from '../../scripts/demo/free-ports.ts';
+import { quietPorts } from './quiet-ports.ts';
 import { openReading } from '../../src/app/open-reading.ts';
 import { up } from '../../src/app/up.ts';
 import { waitUntil } from '../../src/app/wait-until.ts';
@@ -56,7 +56,7 @@ export const TEST_ISSUER = 'https://issuer.test';
 /** Starts Redis, the server and Envoy on free ports. */
 export async function startGateway({ config, workers = 1, files = {} }: GatewayOptions): Promise<TestGateway> {
   const dir = mkdtempSync(join(tmpdir(), 'tl-'));
-  const [listen = 0, admin = 0, ops = 0] = await freePorts(3);
+  const [listen = 0, admin = 0, ops = 0] = await quietPorts(3);
   mkdirSync(join(dir, 's'));
   for (const [name, content] of Object.entries(files)) writeFileSync(join(dir, name), content, { mode: 0o600 });
   const configPath = join(dir, 'tokenlat.yaml');

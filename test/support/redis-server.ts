@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { Redis } from 'ioredis';
+import { quietPorts } from './quiet-ports.ts';
 
 /** A redis-server of this test alone. */
 export interface RedisServer {
@@ -45,7 +45,7 @@ export async function startRedis({
   config,
 }: RedisServerOptions = {}): Promise<RedisServer> {
   const folder = dir ?? fs.mkdtempSync(path.join(os.tmpdir(), 'tokenlat-redis-'));
-  const port = await freePort();
+  const [port = 0] = await quietPorts(1);
   const url = `redis://127.0.0.1:${port}`;
   const options = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--daemonize', 'no'];
   const durable = ['--appendonly', appendonly ? 'yes' : 'no', '--appendfsync', 'everysec', '--loglevel', 'warning'];
@@ -99,16 +99,6 @@ function redisBinary(): string {
   );
   if (found === undefined) throw new Error('no redis-server: run `npm run setup`, or set TOKENLAT_REDIS_BIN');
   return found;
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as net.AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function answers(url: string): Promise<void> {

@@ -5,7 +5,7 @@ import { startLoad } from '../rig/load.ts';
 import { type Rig, startRig } from '../rig/rig.ts';
 import { atMost, exactly, told, type Verdict, verdict } from '../rig/verdict.ts';
 import { describe } from './kill-server.ts';
-import { gone, picksOf, shareOf } from './shift-picks.ts';
+import { between, gone, picksOf, shareOf, SPELL } from './shift-picks.ts';
 
 const SERVERS = 3;
 const BACKENDS = 4;
@@ -13,6 +13,7 @@ const MODEL = 'shared';
 /** Within what time all agree. */
 const AGREE_MS = 2000;
 const AWAY_MS = 5000;
+const PER_SECOND = 40;
 /** `tokenlat_breaker_state` of a breaker that is open for probes; above: wholly. */
 const OPEN = 2;
 
@@ -99,7 +100,7 @@ async function goOn(rig: Rig, [first, second]: readonly FaultyBackend[]): Promis
   if (first !== undefined) first.conduct = 'answer';
   const load = startLoad({
     client: rig.client,
-    perSecond: 40,
+    perSecond: PER_SECOND,
     name: 'alone',
     order: (index) => ({ model: MODEL, stream: index % 2 === 0, tokens: 10 }),
   });
@@ -108,8 +109,8 @@ async function goOn(rig: Rig, [first, second]: readonly FaultyBackend[]): Promis
   await sleep(2000);
   const from = performance.now();
   if (second !== undefined) second.conduct = 'error';
-  await sleep(AWAY_MS + 2000);
-  const to = performance.now();
+  const left = () => gone(between(picksOf(load.shots, 'b1'), from, load.endedUntil()), { from, fair: 1 / BACKENDS });
+  await waitUntil(() => left() !== null, { timeoutMs: AWAY_MS + (2 * 1000 * SPELL) / PER_SECOND, everyMs: 200 });
   const shots = await load.stop();
   await rig.redis.restart();
   const failed = shots.filter(({ complete }) => !complete);
@@ -120,6 +121,6 @@ async function goOn(rig: Rig, [first, second]: readonly FaultyBackend[]): Promis
     exactly('errors', failed.length, 0),
     ...(one === undefined ? [] : [told('such as', describe(one))]),
     told('share of it before %', 100 * shareOf(picks, 0, from)),
-    atMost('gone after', gone(picks, { from, to, fair: 1 / BACKENDS }) ?? Infinity, AWAY_MS, ' ms'),
+    atMost('gone after', left()?.after ?? Infinity, AWAY_MS, ' ms'),
   ]);
 }

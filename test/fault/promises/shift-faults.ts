@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Conduct, type FaultyBackend, USUAL_FIRST_TOKEN_MS } from '../rig/faulty-backend.ts';
+import { type Conduct, type FaultyBackend } from '../rig/faulty-backend.ts';
 
 /** Something that goes wrong with one backend. */
 export interface Fault {
@@ -9,7 +9,7 @@ export interface Fault {
   /** Which requests another backend can still serve, because their clients have seen nothing yet. */
   readonly spares: { readonly streams: boolean; readonly whole: boolean };
   /** Gives what ends it. */
-  readonly begin: (backend: FaultyBackend, lastsMs: number) => Promise<() => Promise<void>>;
+  readonly begin: (backend: FaultyBackend) => Promise<() => Promise<void>>;
 }
 
 const ERRORS_MS = 5000;
@@ -39,19 +39,19 @@ function conduct(how: Conduct): Fault['begin'] {
 }
 
 async function slow(backend: FaultyBackend): Promise<() => Promise<void>> {
-  backend.firstTokenMs = SLOWER * USUAL_FIRST_TOKEN_MS;
-  return async () => void (backend.firstTokenMs = USUAL_FIRST_TOKEN_MS);
+  backend.slowness = SLOWER;
+  return async () => void (backend.slowness = 1);
 }
 
 async function ramp(backend: FaultyBackend): Promise<() => Promise<void>> {
   const began = performance.now();
   const timer = setInterval(() => {
     const done = Math.min(1, (performance.now() - began) / RAMP_MS);
-    backend.firstTokenMs = USUAL_FIRST_TOKEN_MS * (1 + (SLOWER - 1) * done);
+    backend.slowness = 1 + (SLOWER - 1) * done;
   }, 100);
   return async () => {
     clearInterval(timer);
-    backend.firstTokenMs = USUAL_FIRST_TOKEN_MS;
+    backend.slowness = 1;
   };
 }
 

@@ -3,10 +3,12 @@ import type { Shot } from '../rig/load.ts';
 /** When requests were sent, and whether the one backend was the first that was asked; in order of time. */
 export type Picks = readonly { readonly at: number; readonly isThere: boolean }[];
 
-/** Short spells of few requests say little, milliseconds. */
-const SPELL_MS = 1000;
+/** Requests of a spell: fewer say little. */
+export const SPELL = 80;
 const RETURN_SPELL_MS = 2000;
 const STEP_MS = 50;
+/** Its share is gone below so much of a fair one; one of four then gets less than a tenth of all. */
+const GONE = 0.4;
 
 /** A request that was tried more than once was with the one backend that fails first. */
 export function picksOf(shots: readonly Shot[], backend: string): Picks {
@@ -20,18 +22,35 @@ export function picksOf(shots: readonly Shot[], backend: string): Picks {
 
 /** Its share of the requests in that time, 0..1; 0 of none. */
 export function shareOf(picks: Picks, from: number, to: number): number {
-  const there = picks.filter(({ at }) => at >= from && at < to);
+  const there = between(picks, from, to);
   return there.length === 0 ? 0 : there.filter(({ isThere }) => isThere).length / there.length;
 }
 
-/** Milliseconds from the fault to the end of the first second in which it got less than a tenth of its fair share. */
-export function gone(
-  picks: Picks,
-  { from, to, fair }: { readonly from: number; readonly to: number; readonly fair: number },
-): number | null {
-  for (let at = from; at + SPELL_MS <= to; at += STEP_MS)
-    if (shareOf(picks, at, at + SPELL_MS) < fair / 10) return at + SPELL_MS - from;
+/** The first spell in which its share is gone. */
+export interface Gone {
+  /** Milliseconds from the fault to its begin and to its end. */
+  readonly after: number;
+  readonly until: number;
+  /** How many picks there are up to its end. */
+  readonly end: number;
+}
+
+/** @param picks - Of the fault alone. */
+export function gone(picks: Picks, { from, fair }: { readonly from: number; readonly fair: number }): Gone | null {
+  let there = 0;
+  for (const [at, last] of picks.entries()) {
+    there += Number(last.isThere);
+    const first = picks[at + 1 - SPELL];
+    if (first === undefined) continue;
+    if (there < SPELL * GONE * fair) return { after: first.at - from, until: last.at - from, end: at + 1 };
+    there -= Number(first.isThere);
+  }
   return null;
+}
+
+/** Those of that time. */
+export function between(picks: Picks, from: number, to: number): Picks {
+  return picks.filter(({ at }) => at >= from && at < to);
 }
 
 /** Milliseconds until the end of the first spell in which it got at least `share` of the requests. */

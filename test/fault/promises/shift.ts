@@ -1,20 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FaultyBackend, startFaultyBackend } from '../rig/faulty-backend.ts';
-import { type Shot, startLoad } from '../rig/load.ts';
+import { waitUntil } from '../../../src/app/wait-until.ts';
+import { wilson } from '../../../src/lib/statistics/wilson.ts';
+import { type Load, type Shot, startLoad } from '../rig/load.ts';
 import { type Rig, startRig } from '../rig/rig.ts';
 import { atMost, exactly, type Figure, told, type Verdict, verdict } from '../rig/verdict.ts';
 import { describe } from './kill-server.ts';
 import { type Fault, FAULTS } from './shift-faults.ts';
-import { back, gone, picksOf, type Picks, shareOf } from './shift-picks.ts';
+import { back, between, gone, picksOf, type Picks, shareOf, SPELL } from './shift-picks.ts';
 
 export interface ShiftOptions {
   /** Of each of the three ways to choose. */
   readonly perSecond: number;
-  /** How long all is well before, and how long the fault lasts. */
+  /** How long all is well before, and how long a fault that comes and goes does. */
   readonly wellMs: number;
-  readonly faultMs: number;
-  /** What chance may add in a short time: to the time until its share is gone, and to its share from then on, in percent. */
-  readonly luck: { readonly ms: number; readonly percent: number };
+  readonly flapsMs: number;
+  /** How long its share is watched from when it is gone; only then the fault ends. */
+  readonly restMs: number;
   /** How long its return is watched, and within what time it must be there; null = not at all. */
   readonly return: { readonly watchMs: number; readonly mostMs: number } | null;
   /** Names of faults; all by default. */
@@ -27,6 +29,8 @@ const BACKENDS = 4;
 const MOST_LEFT = 5;
 /** The same of one that is ill half of the time: well below a fair share. */
 const MOST_FLAPPING = 15;
+/** So many standard deviations are not chance: one in a hundred million, of the samples that are taken here. */
+const DOUBT = 7;
 /** How the deployments of a model are chosen from. */
 const WAYS = ['load', 'equal', 'score'] as const;
 type Way = (typeof WAYS)[number];
@@ -98,7 +102,7 @@ async function runFault(
   rig: Rig,
   fault: Fault,
   backends: readonly FaultyBackend[],
-  { perSecond, wellMs, faultMs, luck, return: returns }: ShiftOptions,
+  { perSecond, wellMs, flapsMs, restMs, return: returns }: ShiftOptions,
 ): Promise<readonly Verdict[]> {
   const [victim] = backends;
   if (victim === undefined) throw new Error('no backend');
@@ -114,16 +118,36 @@ async function runFault(
   });
   await sleep(wellMs);
   const from = performance.now();
-  const end = await fault.begin(victim, faultMs);
-  await sleep(from + faultMs - performance.now());
+  const end = await fault.begin(victim);
+  if (fault.mostMs === null) await sleep(flapsMs);
+  else await untilWatched(load, fault, { from, mostMs: fault.mostMs, restMs });
   await end();
   const to = performance.now();
   if (returns !== null) await sleep(returns.watchMs);
   const shots = await load.stop();
-  return WAYS.map((way, at) => {
-    const own = shots.filter(({ id }) => Number(id.split('-').at(-1)) % WAYS.length === at);
-    return judge({ fault, way, shots: own, from, to, luck, returns });
-  });
+  return WAYS.map((way) => judge({ fault, way, shots: shotsOf(shots, way), from, to, returns }));
+}
+
+function shotsOf(shots: readonly Shot[], way: Way): readonly Shot[] {
+  return shots.filter(({ id }) => WAYS[Number(id.split('-').at(-1)) % WAYS.length] === way);
+}
+
+/** The fault goes on until its share was gone for long enough in each of the ways, or is not in time. */
+async function untilWatched(
+  load: Load,
+  fault: Fault,
+  { from, mostMs, restMs }: { readonly from: number; readonly mostMs: number; readonly restMs: number },
+): Promise<void> {
+  const isOver = (): boolean => {
+    // Those that went to the slow one end last: what was sent later is not judged before.
+    const known = load.endedUntil();
+    return WAYS.every((way) => {
+      const picks = between(picksOf(shotsOf(load.shots, way), backendOf(fault.name, 0)), from, known);
+      const away = gone(picks, { from, fair: 1 / BACKENDS });
+      return away === null ? (picks.at(-SPELL)?.at ?? from) > from + mostMs : known - from >= away.until + restMs;
+    });
+  };
+  await waitUntil(isOver, { timeoutMs: 2 * mostMs + restMs, everyMs: 200 });
 }
 
 interface Course {
@@ -132,19 +156,17 @@ interface Course {
   readonly shots: readonly Shot[];
   readonly from: number;
   readonly to: number;
-  readonly luck: ShiftOptions['luck'];
   readonly returns: ShiftOptions['return'];
 }
 
-function judge({ fault, way, shots, from, to, luck, returns }: Course): Verdict {
+function judge({ fault, way, shots, from, to, returns }: Course): Verdict {
   const picks = picksOf(shots, backendOf(fault.name, 0));
-  const away = gone(picks, { from, to, fair: 1 / BACKENDS });
   const bad = shots.filter(({ complete }) => !complete);
   const outside = bad.filter(({ startedAt, ms }) => startedAt + ms < from || startedAt > to);
   return verdict(`traffic leaves ${fault.name} (${way})`, [
     told('requests', shots.length),
     told('share before %', 100 * shareOf(picks, from - 1500, from)),
-    ...leaving(fault, picks, { away, from, to, luck }),
+    ...leaving(fault, between(picks, from, to), from),
     ...errorsOf(fault, bad),
     exactly('errors outside the fault', outside.length, 0),
     exactly('moved without a reason', shots.filter(lacksReason).length, 0),
@@ -153,25 +175,23 @@ function judge({ fault, way, shots, from, to, luck, returns }: Course): Verdict 
   ]);
 }
 
-function leaving(
-  fault: Fault,
-  picks: Picks,
-  {
-    away,
-    from,
-    to,
-    luck,
-  }: { readonly away: number | null; readonly from: number; readonly to: number; readonly luck: ShiftOptions['luck'] },
-): readonly Figure[] {
-  const rest = 100 * shareOf(picks, from + (away ?? to - from), to);
+/** @param picks - Of the fault alone. */
+function leaving(fault: Fault, picks: Picks, from: number): readonly Figure[] {
+  const away = gone(picks, { from, fair: 1 / BACKENDS });
   if (fault.mostMs === null)
     return [
-      atMost('share during it %', 100 * shareOf(picks, from, to), MOST_FLAPPING),
-      told('gone after ms', away ?? 'never'),
+      atMost('share during it %', 100 * shareOf(picks, from, Infinity), MOST_FLAPPING),
+      told('gone after ms', away?.after ?? 'never'),
     ];
+  return [atMost('gone after', away?.after ?? Infinity, fault.mostMs, ' ms'), ...restOf(picks.slice(away?.end ?? 0))];
+}
+
+/** Breaks the promise where chance does not explain why it is more than promised. */
+function restOf(picks: Picks): readonly Figure[] {
+  const there = picks.filter(({ isThere }) => isThere).length;
   return [
-    atMost('gone after', away ?? Infinity, fault.mostMs + luck.ms, ' ms'),
-    atMost('share from then on %', rest, MOST_LEFT + luck.percent),
+    told('share from then on %', (100 * there) / Math.max(1, picks.length)),
+    atMost(`of ${picks.length}, so at least %`, 100 * wilson(there, picks.length, DOUBT).low, MOST_LEFT),
   ];
 }
 

@@ -20,8 +20,8 @@ export type Conduct =
 export interface FaultyBackend {
   readonly port: number;
   conduct: Conduct;
-  /** Until the first token. */
-  firstTokenMs: number;
+  /** So many times as long as usual: until the first token, and from one to the next. */
+  slowness: number;
   /** Lets nobody in, and breaks what is under way. */
   readonly shut: () => Promise<void>;
   /** On the same port. */
@@ -30,7 +30,8 @@ export interface FaultyBackend {
 
 const TOKENS = 10;
 const TOKEN_MS = 5;
-export const USUAL_FIRST_TOKEN_MS = 40;
+/** Much more than what a busy machine adds: ten times as long must look so. */
+const FIRST_TOKEN_MS = 80;
 const USAGE = { prompt_tokens: 8, completion_tokens: TOKENS, total_tokens: 8 + TOKENS };
 
 /** Starts one. */
@@ -56,7 +57,7 @@ export async function startFaultyBackend(): Promise<FaultyBackend> {
   };
   const backend = {
     conduct: 'answer' as Conduct,
-    firstTokenMs: USUAL_FIRST_TOKEN_MS,
+    slowness: 1,
     open,
     shut,
     get port() {
@@ -70,12 +71,12 @@ export async function startFaultyBackend(): Promise<FaultyBackend> {
 async function serve(
   request: http.IncomingMessage,
   response: http.ServerResponse,
-  backend: Pick<FaultyBackend, 'conduct' | 'firstTokenMs'>,
+  backend: Pick<FaultyBackend, 'conduct' | 'slowness'>,
 ): Promise<void> {
   const parts: Buffer[] = [];
   for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
   const { stream = false } = JSON.parse(Buffer.concat(parts).toString()) as { readonly stream?: boolean };
-  const { conduct, firstTokenMs } = backend;
+  const { conduct, slowness } = backend;
   const head = { 'content-type': stream ? 'text/event-stream' : 'application/json' };
   switch (conduct) {
     case 'error':
@@ -92,8 +93,8 @@ async function serve(
     case 'cut':
     case 'answer': {
       const isCut = conduct === 'cut';
-      if (stream) await answerStream(response, firstTokenMs, isCut);
-      else await answerWhole(response, firstTokenMs, isCut);
+      if (stream) await answerStream(response, slowness, isCut);
+      else await answerWhole(response, slowness, isCut);
       return;
     }
     default:
@@ -103,8 +104,8 @@ async function serve(
 
 const COMMON = { id: 'chatcmpl-1', created: 1, model: 'm' };
 
-async function answerWhole(response: http.ServerResponse, firstTokenMs: number, isCut: boolean): Promise<void> {
-  await sleep(firstTokenMs + (TOKENS - 1) * TOKEN_MS);
+async function answerWhole(response: http.ServerResponse, slowness: number, isCut: boolean): Promise<void> {
+  await sleep(slowness * (FIRST_TOKEN_MS + (TOKENS - 1) * TOKEN_MS));
   const message = { role: 'assistant', content: 'word '.repeat(TOKENS) };
   const choices = [{ index: 0, message, finish_reason: 'stop' }];
   const body = JSON.stringify({ ...COMMON, object: 'chat.completion', choices, usage: USAGE });
@@ -113,14 +114,14 @@ async function answerWhole(response: http.ServerResponse, firstTokenMs: number, 
   else response.write(body.slice(0, 50), () => response.destroy());
 }
 
-async function answerStream(response: http.ServerResponse, firstTokenMs: number, isCut: boolean): Promise<void> {
+async function answerStream(response: http.ServerResponse, slowness: number, isCut: boolean): Promise<void> {
   const say = (part: object): void => {
     response.write(`data: ${JSON.stringify({ ...COMMON, object: 'chat.completion.chunk', ...part })}\n\n`);
   };
   response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-  await sleep(firstTokenMs);
+  await sleep(slowness * FIRST_TOKEN_MS);
   for (let at = 0; at < TOKENS; at += 1) {
-    if (at > 0) await sleep(TOKEN_MS);
+    if (at > 0) await sleep(slowness * TOKEN_MS);
     if (isCut && at >= TOKENS / 2) return void response.destroy();
     say({ choices: [{ index: 0, delta: { content: 'word ' }, finish_reason: null }] });
   }

@@ -140,12 +140,15 @@ export interface Load {
   readonly stop: () => Promise<readonly Shot[]>;
   /** What has ended so far. */
   readonly shots: readonly Shot[];
+  /** All that was sent before has ended: a `performance.now()`. */
+  readonly endedUntil: () => number;
 }
 
 /** Sends on time whatever becomes of what was sent before. A third are streams unless `order` says otherwise. */
 export function startLoad({ client, perSecond, name, order = mixed }: LoadOptions): Load {
   const shots: Shot[] = [];
-  const open = new Set<Promise<void>>();
+  /** By when they were sent, the oldest first. */
+  const open = new Map<Promise<void>, number>();
   const began = performance.now();
   let sent = 0;
   let stopped = false;
@@ -156,16 +159,17 @@ export function startLoad({ client, perSecond, name, order = mixed }: LoadOption
     const due = ((performance.now() - began) / 1000) * perSecond;
     for (; sent < due; sent += 1) {
       const shot = fire(sent).finally(() => open.delete(shot));
-      open.add(shot);
+      open.set(shot, performance.now());
     }
   };
   const timer = setInterval(tick, 5);
   return {
     shots,
+    endedUntil: () => open.values().next().value ?? performance.now(),
     async stop() {
       if (!stopped) clearInterval(timer);
       stopped = true;
-      while (open.size > 0) await Promise.race([Promise.all(open), sleep(100)]);
+      while (open.size > 0) await Promise.race([Promise.all(open.keys()), sleep(100)]);
       return shots;
     },
   };

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { quietPorts } from './quiet-ports.ts';
+import { quietPorts } from '../../support/quiet-ports.ts';
 import { startEnvoy } from '../../../src/app/envoy-process.ts';
 import { load } from '../../../src/app/load.ts';
 import { waitUntil } from '../../../src/app/wait-until.ts';

@@ -67,7 +67,7 @@ test('a program that does not listen to SIGTERM is killed after its grace', asyn
   const began = performance.now();
   await Promise.all([child.stop(), child.stop()]);
   const took = performance.now() - began;
-  assert.ok(took >= 140 && took < 1500, `${took} ms`);
+  assert.ok(took >= 140 && took < 5000, `${took} ms`);
   assert.deepEqual([alive(child.pid), exits], [false, []]);
 });
 

@@ -186,7 +186,7 @@ test('a good one is promoted at its end, one of which nothing is known goes back
   await stores.directory.put(
     'rollout',
     'current',
-    record(text('b'), { startAt: now, endAt: now + 150, ...lenient }),
+    record(text('b'), { startAt: now, endAt: now + 1500, ...lenient }),
     0,
   );
   assert.ok(await waitUntil(() => one.rollouts.assign(who(1)) !== null));

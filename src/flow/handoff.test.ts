@@ -38,7 +38,7 @@ async function lend(
   const log: Log = { debug() {}, info() {}, error() {}, warn: (message) => warned.push(message) };
   const server = await startHandoffServer({ path, attempt, onUpstreamCut: (id) => cut.push(id), log });
   closers.push(() => server.close());
-  const borrow = (id = 'one', timeoutMs = 2000) =>
+  const borrow = (id = 'one', timeoutMs = 20_000) =>
     borrowAttempt({ path, id, cluster: 'a', isConnected: false, address: '10.0.0.1:80', timeoutMs });
   return { path, warned, cut, borrow, close: () => server.close() };
 }

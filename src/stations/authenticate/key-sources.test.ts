@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { waitUntil } from '../../app/wait-until.ts';
 import type { Log } from '../../core/ports/telemetry.ts';
 import { createAuthenticate } from './authenticate.ts';
 import {
@@ -43,7 +44,8 @@ test('a key file is read again when it changes, and a broken one changes nothing
   made.clock.advance(5000);
   // After a failure nobody waits for the next look: it is taken behind this request.
   assert.equal(await outcome(made, jwt(LONG), config), '200');
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  const isTaken = async (): Promise<boolean> => (await outcome(made, jwt(LONG), config)) === 'invalid_credentials';
+  assert.ok(await waitUntil(isTaken, { timeoutMs: 5000 }));
   assert.equal(await outcome(made, jwt(LONG, {}, 'B'), config), '200');
   assert.equal(await outcome(made, jwt(LONG), config), 'invalid_credentials');
 });

@@ -205,9 +205,9 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** Is a count within five standard deviations of what `share` of `runs` would give? */
+/** Is a count within seven standard deviations of what `share` of `runs` would give? */
 export function nearShare(count: number, runs: number, share: number): boolean {
-  return Math.abs(count - runs * share) <= 5 * Math.sqrt(runs * share * (1 - share)) + 1;
+  return Math.abs(count - runs * share) <= 7 * Math.sqrt(runs * share * (1 - share)) + 1;
 }
 
 test('the kit makes a request that is routed', () => {

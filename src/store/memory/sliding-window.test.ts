@@ -36,9 +36,12 @@ test('no trailing window ever holds more than was allowed, and the announced wai
 });
 
 test('advancing far costs one step of the window, not one of the gap', () => {
-  const window = createSlidingWindow({ seconds: 60 });
-  window.add(START, 5);
-  const begin = performance.now();
-  assert.equal(window.sum(START + 1e12), 0);
-  assert.ok(performance.now() - begin < 50);
+  const times = [0, 1, 2, 3, 4].map(() => {
+    const window = createSlidingWindow({ seconds: 60 });
+    window.add(START, 5);
+    const begin = performance.now();
+    assert.equal(window.sum(START + 1e12), 0);
+    return performance.now() - begin;
+  });
+  assert.ok(Math.min(...times) < 50, times.join(' '));
 });

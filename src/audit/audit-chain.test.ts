@@ -122,6 +122,7 @@ test('a full disk fails the log, half-written batches are taken back, and it rec
   };
   for (let n = 1; n < 50; n += 1) log.append(entry(n));
   assert.ok((await log.flush(200)) > 0);
+  for (let i = 0; i < 400 && log.state() !== 'failing'; i += 1) await sleep(5);
   assert.equal(log.state(), 'failing');
   bad.fault = (_, bytes) => bytes;
   assert.equal(await log.flush(5000), 0);

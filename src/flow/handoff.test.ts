@@ -326,6 +326,7 @@ test('reading a frame costs by its size, not by its square', () => {
     return performance.now() - began;
   };
   time(100_000);
-  const [small, large] = [Math.min(time(500_000), time(500_000)), Math.min(time(4_000_000), time(4_000_000))];
+  const least = (size: number): number => Math.min(...Array.from({ length: 8 }, () => time(size)));
+  const [small, large] = [least(500_000), least(4_000_000)];
   assert.ok(large < small * 8 * 4 + 50, `${small} ms and ${large} ms for eight times as much`);
 });

@@ -7,9 +7,12 @@ import type { LedgerEvent } from '../../src/core/ledger-event.ts';
 import type { ScriptChunk, UpstreamScript } from '../support/upstream-script.ts';
 import { chatClient, question } from './chat-client.ts';
 import { chunk, PROMPT_TOKENS, streamAnswer, usageOf, wholeAnswer } from './openai-answers.ts';
+import { inTime } from '../support/in-time.ts';
 import { useGateway } from '../support/use-gateway.ts';
 
 const WORDS = 50;
+/** Of an answer that goes on for seconds, whoever leaves it. */
+const MANY_WORDS = 2000;
 /** The upstream's connection must be closed within this after the client left. */
 const PROMPT_CLOSE_MS = 500;
 const PRICE = { prompt_per_mtok: 1000, completion_per_mtok: 2000 };
@@ -31,80 +34,76 @@ describe('a client that leaves a stream after', () => {
   for (const words of [1, 2, 5, 10, 25, 49]) {
     for (const running of [false, true]) {
       for (const leave of ['fin', 'rst', 'half-close', 'http2-cancel'] as const) {
-        test(`${words} of ${WORDS} words by ${leave}, ${running ? 'usage on each chunk' : 'no usage yet'}`, async () => {
-          // Silence after these words: the upstream's own count is exact.
-          upstream.respondWith(wordsThen(words, running, [{ hang: true }]));
-          const tenant = nextTenant();
-          const leftAt = await leaveAfter({ words, leave, tenant });
-          const own = await onlyEvent(tenant);
-          assert.equal(own.status, 'client_aborted');
-          assertCharged(own, words, words);
-          if (running) assert.equal(own.promptTokens, PROMPT_TOKENS, "the upstream's word about the prompt");
-          await assertClosed(leftAt);
-        });
+        test(`${words} of ${WORDS} words by ${leave}, ${running ? 'usage on each chunk' : 'no usage yet'}`, () =>
+          inTime(async () => {
+            // Silence after these words: the upstream's own count is exact.
+            upstream.clear();
+            upstream.respondWith(wordsThen(words, running, [{ hang: true }]));
+            const tenant = nextTenant();
+            const leftAt = await leaveAfter({ words, leave, tenant });
+            const own = await onlyEvent(tenant);
+            assert.equal(own.status, 'client_aborted');
+            assertCharged(own, words, words);
+            if (running) assert.equal(own.promptTokens, PROMPT_TOKENS, "the upstream's word about the prompt");
+            return closedLate(leftAt);
+          }));
       }
     }
   }
 });
 
 test('a client that leaves while words flow is charged what was sent', async () => {
-  for (const words of [1, 7, 20, 40]) {
-    upstream.clear();
-    upstream.respondWith(streamAnswer({ words: WORDS, paceMs: 4 }));
-    const tenant = nextTenant();
-    const leftAt = await leaveAfter({ words, leave: 'rst', tenant });
-    const own = await onlyEvent(tenant);
-    await assertClosed(leftAt);
-    // The first piece that was sent is the role.
-    const sent = (upstream.requests[0]?.sentAt.length ?? 0) - 1;
-    assert.ok(sent < WORDS, 'the upstream went on to the end');
-    assertCharged(own, words, sent);
-  }
+  for (const words of [1, 7, 20, 40])
+    await inTime(async () => {
+      upstream.clear();
+      upstream.respondWith(streamAnswer({ words: MANY_WORDS, paceMs: 4 }));
+      const tenant = nextTenant();
+      const leftAt = await leaveAfter({ words, leave: 'rst', tenant });
+      const own = await onlyEvent(tenant);
+      const late = await closedLate(leftAt);
+      // The first piece that was sent is the role.
+      const sent = (upstream.requests[0]?.sentAt.length ?? 0) - 1;
+      assert.ok(sent < MANY_WORDS, 'the upstream went on to the end');
+      assertCharged(own, words, sent);
+      return late;
+    });
 });
 
 test('a client that leaves before the first word is charged its prompt', async () => {
-  for (const answer of [{ hang: true }, wordsThen(0, false, [{ hang: true }])] satisfies UpstreamScript[]) {
-    upstream.clear();
-    upstream.respondWith(answer);
-    const tenant = nextTenant();
-    const leave = new AbortController();
-    const send = chatClient(gateway, await gateway.token({ tenant }));
-    const asked = send(question('m', { stream: true }), { signal: leave.signal });
-    await upstream.waitForRequests(1);
-    leave.abort();
-    await assert.rejects(asked);
-    const own = await onlyEvent(tenant);
-    assert.equal(own.status, 'client_aborted');
-    assert.equal(own.completionTokens, 0);
-    assert.ok(own.promptTokens > 0 && own.cost > 0, 'never free');
-    await assertClosed(performance.now());
-  }
+  for (const answer of [{ hang: true }, wordsThen(0, false, [{ hang: true }])] satisfies UpstreamScript[])
+    await inTime(() => leaveWaiting(answer, { stream: true }));
 });
 
-test('a client that leaves a plain request stops the upstream and is charged its prompt', async () => {
-  upstream.respondWith({ hang: true });
+test('a client that leaves a plain request stops the upstream and is charged its prompt', () =>
+  inTime(() => leaveWaiting({ hang: true }, {})));
+
+/** A client that has seen nothing leaves: by how many milliseconds the upstream's connection was closed too late. */
+async function leaveWaiting(answer: UpstreamScript, extra: { readonly stream?: boolean }): Promise<number> {
+  upstream.clear();
+  upstream.respondWith(answer);
   const tenant = nextTenant();
   const leave = new AbortController();
   const send = chatClient(gateway, await gateway.token({ tenant }));
-  const asked = send(question('m'), { signal: leave.signal });
+  const asked = send(question('m', extra), { signal: leave.signal });
   await upstream.waitForRequests(1);
   const leftAt = performance.now();
   leave.abort();
   await assert.rejects(asked);
   const own = await onlyEvent(tenant);
   assert.equal(own.status, 'client_aborted');
+  assert.equal(own.completionTokens, 0);
   assert.ok(own.promptTokens > 0 && own.cost > 0, 'never free');
-  await assertClosed(leftAt);
-});
+  return closedLate(leftAt);
+}
 
 test('a client that leaves before its request is whole costs nothing and reaches no upstream', async () => {
   const tenant = nextTenant();
   const token = await gateway.token({ tenant });
   const socket = net.connect({ port, host: '127.0.0.1' });
   socket.write(head(token, 1000) + '{"model":"m","mess');
-  await waitUntil(async () => (await activeRequests()) > 0, { timeoutMs: 2000 });
+  await waitUntil(async () => (await activeRequests()) > 0, { timeoutMs: 10_000 });
   socket.resetAndDestroy();
-  await waitUntil(async () => (await activeRequests()) === 0, { timeoutMs: 2000 });
+  await waitUntil(async () => (await activeRequests()) === 0, { timeoutMs: 10_000 });
   upstream.respondWith(wholeAnswer());
   assert.equal((await chatClient(gateway, token)(question('m'))).status, 200);
   assert.equal((await gateway.ledger(tenant, 1)).length, 1, 'only the whole request is booked');
@@ -219,7 +218,7 @@ function head(token: string, length: number): string {
 /** The tenant's only cost event, once its reservation is settled. */
 async function onlyEvent(tenant: string): Promise<LedgerEvent> {
   await gateway.ledger(tenant, 1);
-  await waitUntil(async () => (await gateway.stores.ledger.open()) === 0, { timeoutMs: 3000 });
+  await waitUntil(async () => (await gateway.stores.ledger.open()) === 0, { timeoutMs: 10_000 });
   const events = await gateway.ledger(tenant, 1);
   assert.equal(events.length, 1, 'charged exactly once');
   const [own] = events;
@@ -237,11 +236,12 @@ function assertCharged(own: LedgerEvent, atLeast: number, atMost: number): void 
   assert.equal(cost, promptTokens * PRICE.prompt_per_mtok + completionTokens * PRICE.completion_per_mtok);
 }
 
-async function assertClosed(leftAt: number): Promise<void> {
-  await waitUntil(() => closedAt() !== null, { timeoutMs: 3000, everyMs: 5 });
+/** By how many milliseconds the upstream's connection was closed too late. */
+async function closedLate(leftAt: number): Promise<number> {
+  await waitUntil(() => closedAt() !== null, { timeoutMs: 10_000, everyMs: 5 });
   const at = closedAt();
   assert.ok(at !== null, "the upstream's connection stayed open");
-  assert.ok(at - leftAt < PROMPT_CLOSE_MS, `closed ${Math.round(at - leftAt)} ms after the client left`);
+  return at - leftAt - PROMPT_CLOSE_MS;
 }
 
 function closedAt(): number | null {

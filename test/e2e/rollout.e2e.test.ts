@@ -12,7 +12,8 @@ import { chatClient, question, type Send } from './chat-client.ts';
 import { wholeAnswer } from './openai-answers.ts';
 
 const TOKEN = 'an-admin-token-of-the-tests-0123456789abcdef';
-const SUBJECTS = 24;
+/** So many that half of them is never far from half by chance. */
+const SUBJECTS = 64;
 
 const [port = 0] = await quietPorts(1);
 const { gateway, upstreams } = await useGateway({

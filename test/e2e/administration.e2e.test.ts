@@ -267,7 +267,7 @@ test('limits of all levels are read at once, and narrowed by name', async () => 
     ['line:l1', 70],
     ['line:l2', 60],
   ];
-  assert.ok(await waitUntil(async () => (await left('')).length === 4, { timeoutMs: 5000 }));
+  assert.ok(await waitUntil(async () => (await left('')).length === 4, { timeoutMs: 15_000 }));
   assert.deepEqual(await left(''), [...all, ['model:chat', 90]]);
   assert.equal(await statusOf(secret), 200);
   const counted = async (): Promise<boolean> => {
@@ -300,10 +300,10 @@ test('without its section the admin API is closed at once, and the server tells 
   const { admin: _gone, ...rest } = configOf(upstreams);
   gateway.reconfigure(rest);
   const closed = async (): Promise<boolean> => (await admin('GET', '/admin/keys')).status === 503;
-  assert.ok(await waitUntil(closed, { timeoutMs: 5000 }), 'still open');
+  assert.ok(await waitUntil(closed, { timeoutMs: 15_000 }), 'still open');
   const { status, json } = await admin('POST', '/admin/keys', { name: 'late', tenant: 'counted', models: ['*'] });
   assert.deepEqual([status, (json['error'] as Row)['code']], [503, 'admin_closed']);
   const tells = async (): Promise<boolean> =>
     (await (await fetch(`${gateway.ops}/readyz`)).text()).includes('config: admin needs a restart');
-  assert.ok(await waitUntil(tells, { timeoutMs: 5000 }));
+  assert.ok(await waitUntil(tells, { timeoutMs: 15_000 }));
 });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { waitUntil } from '../../src/app/wait-until.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
 import type { UpstreamScript } from '../support/upstream-script.ts';
@@ -108,6 +109,15 @@ test('a session by its name, whatever is said in it', async () => {
 });
 
 test('under load a prompt that all begin with is spread', async () => {
+  // All are under way at once, however slowly they come: the first answer waits for the last request.
+  const held = async (): Promise<UpstreamScript> => {
+    await waitUntil(() => backends.reduce((sum, { requests }) => sum + requests.length, 0) >= 36, {
+      timeoutMs: 15_000,
+      everyMs: 5,
+    });
+    return answer();
+  };
+  for (const each of backends) each.respondWith(held);
   const replies = await Promise.all(
     Array.from({ length: 36 }, async (_, at) => {
       // One after another, all at once under way.

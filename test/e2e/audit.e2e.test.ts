@@ -77,7 +77,7 @@ test('every decision is a record, a refusal too, without prompts and credentials
   const token = await gateway.token();
   assert.equal(await ask('audited-1', token), 200);
   assert.equal(await ask('audited-2', 'not-a-token'), 401);
-  assert.ok(await waitUntil(() => recorded().includes('audited-2'), { timeoutMs: 5000 }));
+  assert.ok(await waitUntil(() => recorded().includes('audited-2'), { timeoutMs: 15_000 }));
   const text = recorded();
   for (const id of ['audited-1', 'audited-2']) assert.equal(text.split(`"request_id":"${id}"`).length, 2, id);
   for (const secret of [PROMPT, token, 'not-a-token']) assert.ok(!text.includes(secret));
@@ -88,7 +88,7 @@ test('every decision is a record, a refusal too, without prompts and credentials
 
 /** The facts of the one record of a request. */
 const factsOf = async (id: string): Promise<Record<string, unknown>> => {
-  assert.ok(await waitUntil(() => recorded().includes(`"request_id":"${id}"`), { timeoutMs: 5000 }));
+  assert.ok(await waitUntil(() => recorded().includes(`"request_id":"${id}"`), { timeoutMs: 15_000 }));
   const { status, text } = cli('show', id, '--json');
   assert.equal(status, 0, text);
   return (JSON.parse(text) as { facts: Record<string, unknown> }).facts;

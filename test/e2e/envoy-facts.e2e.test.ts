@@ -219,7 +219,7 @@ const all503 = (): void => {
 
 test('F1: a list goes before health: a host that failed its check, or was ejected, gets what names it', async () => {
   at(5).isWell = false;
-  await waitUntil(async () => (await envoy.admin('/clusters')).includes('/failed_active_hc'), { timeoutMs: 5000 });
+  await waitUntil(async () => (await envoy.admin('/clusters')).includes('/failed_active_hc'), { timeoutMs: 15_000 });
   for (let each = 0; each < 6; each += 1) assert.deepEqual((await send('/checked', [5, 0])).path, [5]);
   // Without a list it gets nothing.
   for (let each = 0; each < 6; each += 1) assert.deepEqual((await send('/checked')).path, [0]);

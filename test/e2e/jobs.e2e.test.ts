@@ -92,7 +92,7 @@ test('its quota is reserved when it is left: without it, nothing is kept', async
 test('one that runs is cancelled, and its upstream let go of', async () => {
   upstream.respondWith({ hang: true });
   const path = (await leave()).headers.get('location') ?? '';
-  assert.ok(await waitUntil(async () => (await job(path)).json['status'] === 'running', { timeoutMs: 5000 }));
+  assert.ok(await waitUntil(async () => (await job(path)).json['status'] === 'running', { timeoutMs: 15_000 }));
   assert.equal((await job(path, { method: 'DELETE' })).status, 200);
   assert.equal((await ends(path, 5000))['status'], 'cancelled');
 });

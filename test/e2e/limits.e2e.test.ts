@@ -198,7 +198,7 @@ test('fine-tuning is refused with 405 and an audit line', async () => {
     assert.equal(((await response.json()) as { error: { code: string } }).error.code, 'endpoint_disabled');
     const audit = (): Record<string, unknown> | undefined =>
       gateway.log().find((line) => String(line['msg']).startsWith('audit:') && line['path'] === path);
-    assert.ok(await waitUntil(() => audit() !== undefined, { timeoutMs: 2000 }), `no audit line for ${path}`);
+    assert.ok(await waitUntil(() => audit() !== undefined, { timeoutMs: 15_000 }), `no audit line for ${path}`);
     assert.equal(audit()?.['tenant'], 'auditee');
     assert.equal(audit()?.['subject'], 'tuner');
   }
@@ -218,7 +218,7 @@ function get(path: string, token: string): Promise<Response> {
 /** All reservations are settled, and the tenant has at least so many events. */
 async function settled(tenant: string, count: number): Promise<void> {
   await gateway.ledger(tenant, count);
-  assert.ok(await waitUntil(async () => (await gateway.stores.ledger.open()) === 0, { timeoutMs: 3000 }));
+  assert.ok(await waitUntil(async () => (await gateway.stores.ledger.open()) === 0, { timeoutMs: 15_000 }));
 }
 
 function message(reply: Reply): string {

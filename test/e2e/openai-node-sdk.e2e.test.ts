@@ -198,7 +198,7 @@ for (const [dialect, model] of DIALECTS) {
           if ((chunk.choices[0]?.delta.content ?? '') !== '') words += 1;
           if (words === 3) break;
         }
-        assert.ok(await waitUntil(() => server.stats().aborted > 0, { timeoutMs: 3000 }), 'the model goes on');
+        assert.ok(await waitUntil(() => server.stats().aborted > 0, { timeoutMs: 15_000 }), 'the model goes on');
       } finally {
         server.setFault(null);
       }
@@ -422,7 +422,7 @@ describe('errors', () => {
       )) instanceof APIConnectionTimeoutError,
     );
     assert.ok(
-      await waitUntil(() => mock.requests.every((request) => request.abortedAt !== null), { timeoutMs: 3000 }),
+      await waitUntil(() => mock.requests.every((request) => request.abortedAt !== null), { timeoutMs: 15_000 }),
       'the backend goes on',
     );
   });

@@ -160,8 +160,8 @@ before(async () => {
       }),
     ],
   });
-  await waitUntil(async () => (await health('readiness')) === 'SERVING', { timeoutMs: 5000 });
-  await waitUntil(async () => (await envoy.stat('cluster.picker.membership_healthy')) === 1, { timeoutMs: 5000 });
+  await waitUntil(async () => (await health('readiness')) === 'SERVING', { timeoutMs: 15_000 });
+  await waitUntil(async () => (await envoy.stat('cluster.picker.membership_healthy')) === 1, { timeoutMs: 15_000 });
 });
 after(async () => {
   try {
@@ -296,7 +296,7 @@ rule('a subset that is empty, or has none of the pool, is 503', async () => {
 rule('when every endpoint has as many requests as it takes: 429', async () => {
   for (const each of up) each.answer = 'hang';
   const held = Array.from({ length: ROOM }, () => send('full'));
-  await waitUntil(() => received().length === ROOM, { timeoutMs: 5000 });
+  await waitUntil(() => received().length === ROOM, { timeoutMs: 15_000 });
   assert.deepEqual(new Set(received().map(({ at }) => at)).size, ROOM, 'one has two while another has none');
   const { status, headers, text } = await send('full');
   assert.deepEqual(
@@ -348,13 +348,13 @@ rule('health by service: liveness, readiness, ext_proc', async () => {
 
 rule('no endpoint ready: 503 and not ready, but alive', async () => {
   await Promise.all(up.map((each) => each.close()));
-  await waitUntil(async () => (await health('readiness')) === 'NOT_SERVING', { timeoutMs: 5000 });
+  await waitUntil(async () => (await health('readiness')) === 'NOT_SERVING', { timeoutMs: 15_000 });
   assert.equal(await health('liveness'), 'SERVING');
   const { status, text } = await send('full');
   assert.deepEqual([status, (JSON.parse(text) as { error: { code: string } }).error.code], [503, 'no_candidate']);
   await Promise.all(up.map((each) => each.listen()));
-  await waitUntil(async () => (await health('readiness')) === 'SERVING', { timeoutMs: 5000 });
-  await waitUntil(async () => (await send('full')).status === 200, { timeoutMs: 5000 });
+  await waitUntil(async () => (await health('readiness')) === 'SERVING', { timeoutMs: 15_000 });
+  await waitUntil(async () => (await send('full')).status === 200, { timeoutMs: 15_000 });
 });
 
 rule('the picker is gone: FailClose refuses, FailOpen serves by the fallback', async () => {
@@ -366,12 +366,12 @@ rule('the picker is gone: FailClose refuses, FailOpen serves by the fallback', a
   assert.equal(received().length, 0);
   // Envoy can go on with a body that it has not begun to send; in full duplex that needs word of a health check.
   assert.equal((await send('open-buffered')).status, 200);
-  await waitUntil(async () => (await envoy.stat('cluster.picker.membership_healthy')) === 0, { timeoutMs: 5000 });
+  await waitUntil(async () => (await envoy.stat('cluster.picker.membership_healthy')) === 0, { timeoutMs: 15_000 });
   for (let each = 0; each < 6; each += 1)
     for (const where of ['open', 'open-buffered']) assert.equal((await send(where)).status, 200, where);
   assert.ok((await send('full')).status >= 500);
   picker = await start();
-  await waitUntil(async () => (await send('full')).status === 200, { timeoutMs: 5000 });
+  await waitUntil(async () => (await send('full')).status === 200, { timeoutMs: 15_000 });
 });
 
 test('Envoy and the picker never misunderstood each other', async (t) => {

@@ -77,7 +77,7 @@ function ask(tenant: string, id: string, { headers = {}, ...sent }: Parameters<S
 /** Takes the only slot: two an endpoint × 0.7. */
 async function takeSlot(): Promise<{ readonly reply: Promise<Reply> }> {
   const reply = ask('holder', 'first');
-  await waitUntil(async () => held.length === 1, { timeoutMs: 5000 });
+  await waitUntil(async () => held.length === 1, { timeoutMs: 15_000 });
   return { reply };
 }
 
@@ -85,7 +85,7 @@ async function takeSlot(): Promise<{ readonly reply: Promise<Reply> }> {
 async function wait(...sent: Parameters<typeof ask>): Promise<{ readonly reply: Promise<Reply> }> {
   const before = await waiting();
   const reply = ask(...sent);
-  await waitUntil(async () => (await waiting()) > before, { timeoutMs: 5000 });
+  await waitUntil(async () => (await waiting()) > before, { timeoutMs: 15_000 });
   assert.equal(await waiting(), before + 1);
   return { reply };
 }
@@ -93,7 +93,7 @@ async function wait(...sent: Parameters<typeof ask>): Promise<{ readonly reply: 
 /** Answers one after the other. */
 async function answer(count: number): Promise<void> {
   for (let done = 0; done < count; done += 1) {
-    await waitUntil(async () => held.length > 0, { timeoutMs: 5000 });
+    await waitUntil(async () => held.length > 0, { timeoutMs: 15_000 });
     assert.equal(held.length, 1, 'one at a time');
     held.shift()?.();
   }
@@ -140,7 +140,7 @@ test('a full queue: 429 that says when to come back; a tenant with less gets in;
   assert.equal(await waiting(), SIZE);
   gone.abort();
   await leaves;
-  await waitUntil(async () => (await waiting()) === SIZE - 1, { timeoutMs: 2000 });
+  await waitUntil(async () => (await waiting()) === SIZE - 1, { timeoutMs: 15_000 });
   await answer(6);
   for (const reply of [first.reply, other, ...waits.map((each) => each.reply)]) assert.equal((await reply).status, 200);
   assert.deepEqual(
@@ -153,7 +153,7 @@ test('a full queue: 429 that says when to come back; a tenant with less gets in;
 
 test('nobody lives: 503 at once, and no wait', async () => {
   const send = sendAs('t');
-  await waitUntil(async () => errorOf(await send(question('dead')))['code'] === 'no_candidate', { timeoutMs: 5000 });
+  await waitUntil(async () => errorOf(await send(question('dead')))['code'] === 'no_candidate', { timeoutMs: 15_000 });
   const began = performance.now();
   const reply = await send(question('dead'));
   assert.deepEqual([reply.status, reply.headers.get('x-fallback-reason')], [503, 'network_unreachable']);

@@ -174,7 +174,7 @@ test('stages are decided at run time, for every worker, and only forward', { tim
   };
   const becomes = async (change: Json, backend: string): Promise<void> => {
     await admin('PATCH', at, change, '*');
-    assert.ok(await waitUntil(async () => (await backends()) === backend, { timeoutMs: 3000 }), await backends());
+    assert.ok(await waitUntil(async () => (await backends()) === backend, { timeoutMs: 15_000 }), await backends());
   };
   assert.equal(await backends(), 'a');
   await becomes({ percent: 100 }, 'b');

@@ -70,7 +70,7 @@ const key = {
 await stores.directory.put('key', key.id, key, 0);
 
 async function untilSettled(): Promise<void> {
-  assert.ok(await waitUntil(async () => (await stores.ledger.open()) === 0, { timeoutMs: 3000 }), 'all is settled');
+  assert.ok(await waitUntil(async () => (await stores.ledger.open()) === 0, { timeoutMs: 15_000 }), 'all is settled');
 }
 
 /** What clients of Redis sent while `work` ran, by the name of the script or command, with the keys. */

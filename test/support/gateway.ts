@@ -110,7 +110,7 @@ export async function startGateway({ config, workers = 1, files = {} }: GatewayO
           events = (await stores.ledger.read(tenant, null, 10_000)).map(({ event }) => event);
           return events.length >= count;
         },
-        { timeoutMs: 5000 },
+        { timeoutMs: 15_000 },
       );
       return events;
     },
@@ -122,14 +122,14 @@ export async function startGateway({ config, workers = 1, files = {} }: GatewayO
           events = all.map(({ event }) => event).filter((event) => event.requestId === requestId);
           return events.length > 0;
         },
-        { timeoutMs: 5000 },
+        { timeoutMs: 15_000 },
       );
       return events;
     },
     async trace(requestId) {
       let found: RequestTrace | undefined;
       await waitUntil(async () => (([found] = await stores.traces.get(requestId)), found !== undefined), {
-        timeoutMs: 3000,
+        timeoutMs: 15_000,
       });
       assert.ok(found, `no trace of ${requestId}`);
       return found;
@@ -166,7 +166,7 @@ async function assertSound({
   envoyLog,
   fatal,
 }: Pick<TestGateway, 'stores' | 'envoyStats' | 'envoyLog'> & { fatal: readonly string[] }): Promise<void> {
-  await waitUntil(async () => (await stores.ledger.open()) === 0, { timeoutMs: 5000 });
+  await waitUntil(async () => (await stores.ledger.open()) === 0, { timeoutMs: 15_000 });
   assert.equal(await stores.ledger.open(), 0, 'open reservations are left');
   assert.deepEqual(fatal, [], 'a part died');
   const stats = await envoyStats(MUST_BE_ZERO.source);

@@ -67,8 +67,13 @@ async function fill(rig: Rig, rule: AuditDiskOptions['rule'], disk: string, dir:
   await sleep(1500);
   const shots = await load.stop();
   const settled = await untilSettled(rig, 5000);
-  await sleep(1500);
-  const { records, dropped } = await count(dir, shots);
+  let { records, dropped } = await count(dir, shots);
+  // A record is on disk a moment after what it tells.
+  const isWhole = async (): Promise<boolean> => {
+    ({ records, dropped } = await count(dir, shots));
+    return shots.length - records - dropped <= 0;
+  };
+  await waitUntil(isWhole, { timeoutMs: 10_000, everyMs: 500 });
   const during = shots.filter(({ startedAt }) => startedAt > from + 200 && startedAt < to);
   const later = shots.filter(({ startedAt }) => startedAt > freed + backMs + 200);
   const refused = ({ status, code }: Shot): boolean => status === 503 && code === 'audit_unavailable';

@@ -58,10 +58,11 @@ async function judge(rig: Rig, seconds: number): Promise<Verdict> {
   });
   const after = booksOf(await rig.ledger(), await rig.counted());
   const served = await rig.client.send({ id: 'served' });
-  // A record is on disk a moment after what it tells.
-  await sleep(500);
   const reader = readAudit(config, []);
-  const told14 = (await reader.find({})).map(({ record }) => record.facts['event']);
+  const events = async () => (await reader.find({})).map(({ record }) => record.facts['event']);
+  // A record is on disk a moment after what it tells.
+  await waitUntil(async () => (await events()).includes('state_rebuilt'), { timeoutMs: 10_000, everyMs: 200 });
+  const told14 = await events();
   return verdict('P14 lost state', [
     told('requests', shots.length),
     atMost('noticed within', noticed, 1000, ' ms'),

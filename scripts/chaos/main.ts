@@ -39,7 +39,7 @@ const RUNS: readonly Run[] = [
     name: 'server-kills-release',
     run: () => killServer({ kills: 50, onCrash: 'release', worstMs: QUIET.worstMs, say }),
   },
-  { name: 'worker-kills', run: () => killWorker({ kills: 20 }) },
+  { name: 'worker-kills', run: () => killWorker({ kills: 20, worstMs: 3000 }) },
   { name: 'rolling-restarts', run: () => rollingRestarts({ restarts: 20 }) },
   { name: 'drain-alone', run: drainAlone },
   { name: 'redis-kills', run: () => killRedis({ kills: 30, say }) },
@@ -47,7 +47,7 @@ const RUNS: readonly Run[] = [
   ...(['pause', 'kill'] as const).flatMap((how) =>
     (['deny', 'allow'] as const).map((rule) => ({
       name: `redis-away-${how}-${rule}`,
-      run: () => pauseRedis({ how, rule, seconds: 30, refusalMs: QUIET.refusalMs }),
+      run: () => pauseRedis({ how, rule, seconds: 30, refusalMs: QUIET.refusalMs, backMs: 2000 }),
     })),
   ),
   { name: 'deadlines', run: () => keepsDeadlines({ slackMs: QUIET.slackMs }) },
@@ -57,7 +57,7 @@ const RUNS: readonly Run[] = [
   },
   { name: 'memory-large-requests', run: () => manyLargeRequests({ requests: 200 }) },
   { name: 'handoff', run: attemptsElsewhere },
-  { name: 'lost-state', run: () => losesState({ seconds: 30 }) },
+  { name: 'lost-state', run: () => losesState({ seconds: 30, againMs: 1000 }) },
   { name: 'ledger-rebuild', run: () => rebuildsLedger({ requests: 100_000 }) },
   { name: 'sink', run: () => carriesLedger({ kills: 20 }) },
   { name: 'shared-breakers', run: sharesBreakers },

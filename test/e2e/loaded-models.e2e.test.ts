@@ -37,12 +37,12 @@ async function startEngine(): Promise<Engine> {
     loads: [] as string[],
     served: 0,
     /** Answers wait for it. */
-    hold: async (): Promise<unknown> => {},
+    hold: (): Promise<unknown> => Promise.resolve(),
     reset() {
       shelf = createModelShelf({ room: ROOM, loadMs: LOAD_MS });
       engine.loads.length = 0;
       engine.served = 0;
-      engine.hold = async () => {};
+      engine.hold = () => Promise.resolve();
     },
   };
   mock.respondWith(async ({ method, json }) => {

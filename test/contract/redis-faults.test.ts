@@ -80,7 +80,7 @@ describe('killed with an append-only file (P13)', () => {
         await Promise.all(workers);
         await server.restart();
         await until('back', 2000, () => stores.state() === 'up');
-        assert.equal(await stores.flush(3000), 0);
+        assert.equal(await stores.flush(15_000), 0);
         for (const id of acked) if (!settled.has(id)) await stores.quota.admit(admission(tenant, id));
         for (const id of settled) assert.equal(await stores.quota.settle(settlement(tenant, id)), 'repeated');
       }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { waitUntil } from '../../../src/app/wait-until.ts';
 import { quantile, type Shot, startLoad } from '../rig/load.ts';
 import { startRig } from '../rig/rig.ts';
+import { waitedMs } from '../rig/server-child.ts';
 import { atMost, exactly, told, type Verdict, verdict } from '../rig/verdict.ts';
 import { describe } from './kill-server.ts';
 
@@ -18,7 +19,8 @@ export interface KillWorkerOptions {
 
 /** P06: one of two workers is killed again and again; the other serves. */
 export async function killWorker({ kills, worstMs }: KillWorkerOptions): Promise<readonly Verdict[]> {
-  const rig = await startRig({ workers: 2 });
+  // A store that is late on a busy machine is not what is judged here.
+  const rig = await startRig({ workers: 2, commandTimeout: '1s' });
   try {
     const [server] = rig.servers;
     if (server === undefined) throw new Error('no server');
@@ -30,13 +32,17 @@ export async function killWorker({ kills, worstMs }: KillWorkerOptions): Promise
       const pids = server.workers();
       const victim = pids[kill % 2];
       if (pids.length !== 2 || victim === undefined) throw new Error(`${pids.length} workers`);
+      const before = waitedMs(server.pid());
       process.kill(victim, 'SIGKILL');
       killed.push(performance.now());
       await waitUntil(async () => server.workers().length === 2 && !server.workers().includes(victim), {
         timeoutMs: 15_000,
       });
       await waitUntil(async () => (await fetch(`${server.ops}/readyz`)).ok, { timeoutMs: 15_000 });
-      back.push(performance.now() - (killed.at(-1) ?? 0));
+      const heir = server.workers().find((pid) => !pids.includes(pid)) ?? 0;
+      // For how long a busy machine let neither of them run is not theirs.
+      const waited = waitedMs(heir) + waitedMs(server.pid()) - before;
+      back.push(performance.now() - (killed.at(-1) ?? 0) - waited);
       await sleep(2500);
     }
     const shots = await load.stop();

@@ -134,6 +134,15 @@ function childrenOf(parent: number): readonly number[] {
   }
 }
 
+/** Milliseconds for which its main thread was ready to run and had no processor; 0 where the system does not tell. */
+export function waitedMs(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1] ?? 0) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
 /** Resident bytes of a process; 0 when there is none. */
 export function rssOf(pid: number): number {
   try {

@@ -9,7 +9,10 @@ import { bench, context, deployment, ending, finishOf, placeOf, refusal, runOf, 
 
 /** Deployments of one model that share its requests. */
 function shared(...names: readonly string[]): readonly Deployment[] {
-  return names.map((name) => ({ ...deployment('m', { limit: 1, queue: 2 }), id: `m@${name}`, weight: 1 }));
+  const made = deployment('m', { limit: 1, queue: 2 });
+  // Nobody here waits for too long, however slow the machine is.
+  const queue = { ...made.queue, timeoutMs: 60_000 };
+  return names.map((name) => ({ ...made, queue, id: `m@${name}`, weight: 1 }));
 }
 
 function ask(deployments: readonly Deployment[], over: Parameters<typeof context>[0] = {}): RequestContext {

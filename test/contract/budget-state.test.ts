@@ -107,7 +107,7 @@ for (const [name, open] of Object.entries({ memory, redis })) {
     test('an alert is raised by one of many, for each of its channels, and may be raised again when it is forgotten', async () => {
       const [mine, theirs] = harness.states;
       const raised = await Promise.all(
-        Array.from({ length: 30 }, (_, at) => (at % 2 === 0 ? mine : theirs).raise(alert('x'), ['ops', 'a b'], 100)),
+        Array.from({ length: 30 }, (_, at) => (at % 2 === 0 ? mine : theirs).raise(alert('x'), ['ops', 'a b'], 1000)),
       );
       assert.equal(raised.filter(Boolean).length, 1);
       const pending = await mine.pending(10);
@@ -120,9 +120,9 @@ for (const [name, open] of Object.entries({ memory, redis })) {
         ['ops'],
       );
       await theirs.delivered('x', 'ops');
-      assert.equal(await theirs.raise(alert('x'), [], 100), false);
-      await sleep(150);
-      assert.equal(await theirs.raise(alert('x'), [], 100), true);
+      assert.equal(await theirs.raise(alert('x'), [], 1000), false);
+      await sleep(1050);
+      assert.equal(await theirs.raise(alert('x'), [], 1000), true);
       assert.deepEqual(await theirs.pending(10), []);
     });
 
@@ -137,14 +137,14 @@ for (const [name, open] of Object.entries({ memory, redis })) {
 
     test('a lease has one holder, ends by itself, and is given back by its holder alone', async () => {
       const { lease } = harness;
-      const asked = await Promise.all(['a', 'b', 'c'].map((holder) => lease.hold('l', holder, 300)));
+      const asked = await Promise.all(['a', 'b', 'c'].map((holder) => lease.hold('l', holder, 5000)));
       assert.equal(asked.filter(Boolean).length, 1);
       const [holder, other] = asked[0] === true ? ['a', 'b'] : ['b', 'a'];
       assert.ok(asked[0] === true || asked[1] === true);
-      assert.equal(await lease.hold('l', holder, 300), true);
+      assert.equal(await lease.hold('l', holder, 5000), true);
       assert.equal(await lease.hold('other', other, 300), true);
       await lease.release('l', other);
-      assert.equal(await lease.hold('l', other, 300), false);
+      assert.equal(await lease.hold('l', other, 5000), false);
       await lease.release('l', holder);
       assert.equal(await lease.hold('l', other, 50), true);
       await sleep(80);

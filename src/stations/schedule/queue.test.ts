@@ -11,7 +11,7 @@ import { bench, context, deployment, ending, finishOf, placeOf, refusal, runOf, 
 function shared(...names: readonly string[]): readonly Deployment[] {
   const made = deployment('m', { limit: 1, queue: 2 });
   // Nobody here waits for too long, however slow the machine is.
-  const queue = { ...made.queue, timeoutMs: 60_000 };
+  const queue = { size: 2, bytes: 1_000_000, timeoutMs: 60_000, text: null };
   return names.map((name) => ({ ...made, queue, id: `m@${name}`, weight: 1 }));
 }
 

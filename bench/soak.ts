@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LoadGenerator } from './load/load-generator.ts';
 import { chatPayload } from './payload.ts';
 import { processFigures } from './process-figures.ts';
+import { flatness } from './report/flatness.ts';
 import type { SoakRow } from './report/results.ts';
 import type { PeerName, Setup, SetupName } from './setups/setup.ts';
 import { startSetups } from './setups/start-setups.ts';
 
 /** Requests a second on each setup at the same time: little enough for the slowest peer. */
 const RATE = 25;
-const FIRST_MS = 30_000;
+const SAMPLE_MS = 1000;
 const CONNECTIONS = 64;
 
 export interface SoakOptions {
@@ -18,30 +19,43 @@ export interface SoakOptions {
   readonly say: (line: string) => void;
 }
 
-/** Puts a steady load on all gateways at once and tells how their memory grew from the first half minute to the end. */
+/** Puts a steady load on all gateways at once and tells how their memory went over the time. */
 export async function soak({ dir, minutes, peers, say }: SoakOptions): Promise<readonly SoakRow[]> {
   const payload = chatPayload({ name: 'soak', promptBytes: 2048 });
   const names = new Set<SetupName>(['echo', 'tokenlat', 'tokenlat-minimal', ...peers]);
   say(`soak for ${minutes} minutes: ${[...names].join(', ')}`);
   const setups = await startSetups({ dir, stage: 'soak', names, payloads: [payload], nodeArgs: [] });
   const rows = await Promise.all(
-    setups.all.map(async (setup) => {
+    setups.all.map(async (setup): Promise<SoakRow> => {
       const load = await LoadGenerator.start(dir);
-      const work = { payload, connections: CONNECTIONS, rate: RATE };
-      const run = load.run(setup, work, minutes * 60_000);
-      await sleep(FIRST_MS);
-      const first = gatewayMb(setup);
-      const { failed } = await run;
-      const row = { setup: setup.name, minutes, rate: RATE, failed, rss_mb: { first, last: gatewayMb(setup) } };
+      await setup.prepare(payload.name);
+      const run = load.run(setup, { payload, connections: CONNECTIONS, rate: RATE }, minutes * 60_000);
+      const { rss, result } = await watched(setup, run);
       await load.stop();
-      return row;
+      const { failed, requests } = result;
+      return { setup: setup.name, minutes, rate: RATE, requests, failed, rss_mb: flatness(rss) };
     }),
   );
   await setups.stop();
   return rows;
 }
 
+/** Memory of a gateway at regular times while `run` goes on, and what comes of it. */
+async function watched<T>(
+  setup: Setup,
+  run: Promise<T>,
+): Promise<{ readonly rss: readonly number[]; readonly result: T }> {
+  const rss: number[] = [];
+  const over = new AbortController();
+  const ended = run.finally(() => over.abort());
+  while (!over.signal.aborted) {
+    rss.push(gatewayMb(setup));
+    await sleep(SAMPLE_MS, undefined, { signal: over.signal }).catch(() => {});
+  }
+  return { rss, result: await ended };
+}
+
 function gatewayMb({ processes }: Setup): number {
   const pid = processes.ext_proc ?? processes.gateway;
-  return pid === undefined ? 0 : Math.round(processFigures(pid).rssMb);
+  return pid === undefined ? 0 : processFigures(pid).rssMb;
 }

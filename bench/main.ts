@@ -1,7 +1,7 @@
 /** `npm run bench`: what TokenLat costs beside what it cannot do without, and beside its peers. See docs/performance.md. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { commandLine, orEnd } from '../scripts/command-line.mjs';
 import { jsonParseCost } from './json-parse-cost.ts';
 import { machine, versions } from './machine.ts';
@@ -13,6 +13,8 @@ import { PEERS } from './peers/all.ts';
 import type { Peer } from './peers/peer.ts';
 import { fullPlan, quickPlan } from './plans.ts';
 import { createProgress } from './progress.ts';
+import { busiestProfile } from './report/busiest-profile.ts';
+import { flameSvg } from './report/flame-svg.ts';
 import { markdown } from './report/markdown.ts';
 import { merged } from './report/merge.ts';
 import { plots } from './report/plots.ts';
@@ -25,6 +27,10 @@ import { roundsOf, type Plan } from './workload.ts';
 
 const DOCS = join(import.meta.dirname, '../docs');
 const JSON_FILE = join(DOCS, 'performance.json');
+
+const FLAME_FILE = join(DOCS, 'performance/request-flow.svg');
+/** Share of a profile in which V8 has not compiled all code well. */
+const COLD = 0.5;
 
 /** A run in parts has none that is longer, with some minutes to spare below a quarter of an hour. */
 const PART_SECONDS = 690;
@@ -46,12 +52,14 @@ async function main(): Promise<void> {
   const seconds = estimate(plan) + options.soakMinutes * 60;
   say(`about ${Math.ceil(seconds / 60)} minutes on a quiet machine; logs are in ${dir}`);
   const progress = createProgress({ totalMs: seconds * 1000, now: () => performance.now() });
-  const profile = options.profile === null ? null : resolve(options.profile);
+  const profile = options.flame ? join(dir, 'profiles') : options.profile === null ? null : resolve(options.profile);
   const nodeArgs = profile === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`, '--cpu-prof-interval=200'];
   const elapsed = (line: string): void => say(`${progress.text()}: ${line}`);
   const samples = await runPlan(plan, { dir, nodeArgs, say: elapsed, progress });
   const soaked =
-    options.soakMinutes === 0 ? [] : await soak({ dir, minutes: options.soakMinutes, peers: names, say: elapsed });
+    options.soakMinutes === 0
+      ? []
+      : await soak({ dir, minutes: options.soakMinutes, peers: names, say: elapsed, progress });
   const results = resultsOf(plan, { samples, soaked, peers });
   process.stdout.write(terminalTable(results));
   if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`);
@@ -59,6 +67,10 @@ async function main(): Promise<void> {
     say(`too many requests failed; logs are in ${dir}`);
     process.exitCode = 1;
     return;
+  }
+  if (options.flame && profile !== null) {
+    writeFileSync(FLAME_FILE, flameSvg(busiestProfile(profile, COLD)));
+    say(`wrote ${relative(process.cwd(), FLAME_FILE)}`);
   }
   rmSync(dir, { recursive: true, force: true });
   say('done');

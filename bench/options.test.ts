@@ -44,6 +44,15 @@ test('a soak can be named like a workload, alone or beside some', () => {
   assert.deepEqual([both.only, both.soakMinutes], [['plain'], 2]);
 });
 
+test('a flame graph is of plain chat on the gateway with everything on, and leaves the figures alone', () => {
+  const options = readOptions(['--flame', '--peers']);
+  assert.equal(options.writes, 'no');
+  assert.deepEqual(
+    chosen(fullPlan([]), options).workloads.map(({ name, setups }) => [name, setups]),
+    [['plain', ['tokenlat']]],
+  );
+});
+
 test('the quick plan stays far below three minutes, and every workload of a plan has a name of its own', () => {
   assert.ok(estimate(quickPlan([])) < 150);
   const names = fullPlan(['litellm']).workloads.map(({ name }) => name);

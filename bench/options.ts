@@ -12,6 +12,8 @@ export interface Options {
   readonly rounds: number | null;
   readonly only: readonly string[] | null;
   readonly setups: readonly string[] | null;
+  /** A short run with a CPU profile that becomes a picture in docs/. */
+  readonly flame: boolean;
   /** Folder for CPU profiles. */
   readonly profile: string | null;
   /** Minutes of steady load on each setup, 0 for none. */
@@ -37,6 +39,7 @@ export const USAGE = `npm run bench -- [options]
   --setups A,B     only these setups
   --soak 10m       minutes of steady load on each setup
   --profile DIR    CPU profiles
+  --flame          a picture of where the CPU of a worker goes: docs/performance/request-flow.svg
   --json FILE      the results as JSON
   --merge          what is measured is written into docs/ beside what stands there, a part too
   --no-write       leaves docs/ as it is
@@ -64,11 +67,12 @@ export function readOptions(args: readonly string[]): Options {
       merge: { type: 'boolean', default: false },
       report: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
+      flame: { type: 'boolean', default: false },
     },
   });
   const only = values.only?.split(',') ?? null;
   const isPart = values.only !== undefined || values.setups !== undefined || values.profile !== undefined;
-  return {
+  const options: Options = {
     quick: values.quick,
     peers: values.peers || values.install,
     install: values.install,
@@ -80,14 +84,19 @@ export function readOptions(args: readonly string[]): Options {
     json: values.json ?? null,
     report: values.report,
     list: values.list,
+    flame: values.flame,
     writes: values['no-write'] || (isPart && !values.merge) ? 'no' : values.merge ? 'merged' : 'anew',
   };
+  return values.flame ? { ...options, ...FLAME } : options;
 }
 
 function soakMinutesOf(said: string | undefined, isNamed: boolean): number {
   if (said === undefined) return isNamed ? SOAK_MINUTES : 0;
   return positive('--soak', said.replace(/m$/, ''));
 }
+
+/** Plain chat on the gateway with everything on, whatever else was said. */
+const FLAME = { rounds: 3, only: ['plain'], setups: ['tokenlat'], writes: 'no' } as const;
 
 /** Leaves of a plan what was asked for. Throws an `Error` for a name that the plan does not have. */
 export function chosen(plan: Plan, { rounds, only, setups }: Pick<Options, 'rounds' | 'only' | 'setups'>): Plan {

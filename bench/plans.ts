@@ -45,7 +45,7 @@ export function quickPlan(peers: readonly PeerName[]): Plan {
       }),
       stream100(1500, ['direct', ...THREE, ...peers]),
       latency(1500, ['direct', 'echo', 'tokenlat', ...peers]),
-      firstToken(2000, ['direct', 'echo', 'tokenlat']),
+      firstToken(3000, ['direct', 'echo', 'tokenlat']),
     ],
   };
 }
@@ -68,7 +68,7 @@ export function fullPlan(peers: readonly PeerName[]): Plan {
       }),
       stream100(3000, ['direct', ...one, 'tokenlat-grpc-js']),
       latency(4000, ['direct', ...one]),
-      firstToken(5000, ['direct', ...one]),
+      firstToken(6000, ['direct', ...one]),
       workload({
         name: 'slow-model',
         title: 'plain chat of a model that takes 1.2 s, 50 requests a second',
@@ -97,14 +97,14 @@ function latency(durationMs: number, setups: readonly SetupName[]): Workload {
   return workload({ name: 'latency', title, connections: 256, rate: 100, durationMs, setups });
 }
 
-/** Slow enough that both cores of a small machine are mostly idle, so that no stream waits for another. */
+/** Slow enough that both cores of a small machine are mostly idle with every setup, so that no stream waits for another. */
 function firstToken(durationMs: number, setups: readonly SetupName[]): Workload {
   return workload({
     name: 'first-token',
-    title: 'stream of 100 chunks, one every 2 ms, 10 streams a second',
+    title: 'stream of 100 chunks, one every 2 ms, 5 streams a second',
     payload: streamed('first-token', 100, 2),
     connections: 256,
-    rate: 10,
+    rate: 5,
     durationMs,
     tailMs: 250,
     setups,
@@ -160,10 +160,10 @@ function streams(setups: readonly SetupName[]): readonly Workload[] {
   return [
     workload({
       name: 'stream100-slow',
-      title: 'stream of 100 tokens, 50 a second, 10 streams a second',
+      title: 'stream of 100 tokens, 50 a second, 5 streams a second',
       payload: streamed('stream100-slow', 100, 20),
       connections: 256,
-      rate: 10,
+      rate: 5,
       durationMs: 4000,
       tailMs: 2100,
       setups: ['direct', ...setups],

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LoadGenerator } from './load/load-generator.ts';
 import { chatPayload } from './payload.ts';
 import { processFigures } from './process-figures.ts';
+import type { Progress } from './progress.ts';
 import { flatness } from './report/flatness.ts';
 import type { SoakRow } from './report/results.ts';
 import type { PeerName, Setup, SetupName } from './setups/setup.ts';
@@ -9,6 +10,7 @@ import { startSetups } from './setups/start-setups.ts';
 
 /** Requests a second on each setup at the same time: little enough for the slowest peer. */
 const RATE = 25;
+const MINUTE_MS = 60_000;
 const SAMPLE_MS = 1000;
 const CONNECTIONS = 64;
 
@@ -17,25 +19,31 @@ export interface SoakOptions {
   readonly minutes: number;
   readonly peers: readonly PeerName[];
   readonly say: (line: string) => void;
+  readonly progress: Progress;
 }
 
 /** Puts a steady load on all gateways at once and tells how their memory went over the time. */
-export async function soak({ dir, minutes, peers, say }: SoakOptions): Promise<readonly SoakRow[]> {
+export async function soak({ dir, minutes, peers, say, progress }: SoakOptions): Promise<readonly SoakRow[]> {
   const payload = chatPayload({ name: 'soak', promptBytes: 2048 });
   const names = new Set<SetupName>(['echo', 'tokenlat', 'tokenlat-minimal', ...peers]);
   say(`soak for ${minutes} minutes: ${[...names].join(', ')}`);
   const setups = await startSetups({ dir, stage: 'soak', names, payloads: [payload], nodeArgs: [] });
+  const ticks = setInterval(() => {
+    progress.done(MINUTE_MS);
+    say('soak');
+  }, MINUTE_MS);
   const rows = await Promise.all(
     setups.all.map(async (setup): Promise<SoakRow> => {
       const load = await LoadGenerator.start(dir);
       await setup.prepare(payload.name);
-      const run = load.run(setup, { payload, connections: CONNECTIONS, rate: RATE }, minutes * 60_000);
+      const run = load.run(setup, { payload, connections: CONNECTIONS, rate: RATE }, minutes * MINUTE_MS);
       const { rss, result } = await watched(setup, run);
       await load.stop();
       const { failed, requests } = result;
       return { setup: setup.name, minutes, rate: RATE, requests, failed, rss_mb: flatness(rss) };
     }),
   );
+  clearInterval(ticks);
   await setups.stop();
   return rows;
 }

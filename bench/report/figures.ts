@@ -151,7 +151,7 @@ const DIRECT: readonly Figure[] = [
   },
   {
     name: 'ttft_added_p50',
-    meaning: 'median time to the first token, 10 streams a second',
+    meaning: 'median time to the first token, 5 streams a second',
     goal: { at_most: 1 },
     value: added('first-token', firstByte),
   },

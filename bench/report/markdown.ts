@@ -1,5 +1,5 @@
 import { FIGURES } from './figures.ts';
-import { INTRODUCTION, LEFT_OUT, REPEAT, SETUPS } from './page-texts.ts';
+import { FLAME, INTRODUCTION, LEFT_OUT, REPEAT, SETUPS } from './page-texts.ts';
 import type { Drawn } from './plots.ts';
 import type { Results, Row, Spread } from './results.ts';
 import { figure, verdict } from './terminal-table.ts';
@@ -15,14 +15,16 @@ export function markdown(results: Results, plots: readonly Drawn[]): string {
 sides of the goal, and further apart than the figure itself, or the machine has too few cores for the question.\n`,
     figureTable(results),
     ...plots.map(({ file, title }) => `![${title}](images/${file})\n`),
+    FLAME,
     '## What is measured\n',
     SETUPS,
     ...(peers.length === 0 ? [] : [peers.join('\n'), '']),
     LEFT_OUT,
     '## Measurements\n',
-    'Medians over the rounds. Per core: requests that one second of CPU serves, whoever of the setup uses it. Gap: time between two',
-    'arrivals of one stream. Jitter: by how much a gap misses the pace of the model server. Messages: from Envoy to ext_proc / back, a',
-    'request, both levels together; chunks that arrive together go in one message.\n',
+    'Medians over the rounds. Requests/s: until the last answer, which in an open loop comes after the last request. Per core: requests',
+    'that one second of CPU serves, whoever of the setup uses it. Gap: time between two arrivals of one stream. Jitter: by how much a gap',
+    'misses the pace of the model server. Messages: from Envoy to ext_proc / back, a request, both levels together; chunks that arrive',
+    'together go in one message.\n',
     ...results.workloads.map(
       ({ title, rounds, date: day, rows }) =>
         `### ${title}\n\n${rounds} round${rounds === 1 ? '' : 's'}, ${day}.\n\n${rowTable(rows)}`,

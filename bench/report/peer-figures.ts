@@ -43,7 +43,7 @@ const ENVOY_AI_GATEWAY: readonly Figure[] = [
   },
   {
     name: 'envoy_ai_gateway.added_first_byte',
-    meaning: 'median time to the first token that is added, 10 streams a second, TokenLat ÷ Envoy AI Gateway',
+    meaning: 'median time to the first token that is added, 5 streams a second, TokenLat ÷ Envoy AI Gateway',
     value: addedRatio('first-token', firstByte, AIGW),
   },
   {
@@ -81,7 +81,7 @@ function proxyPeer(setup: SetupName, name: string, goal?: Figure['goal']): reado
     },
     {
       name: `${setup}.added_first_byte`,
-      meaning: `median time to the first token that is added, 10 streams a second, TokenLat ÷ ${name}`,
+      meaning: `median time to the first token that is added, 5 streams a second, TokenLat ÷ ${name}`,
       value: addedRatio('first-token', firstByte, setup),
     },
   ];

@@ -56,10 +56,8 @@ async function main(): Promise<void> {
   const nodeArgs = profile === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`, '--cpu-prof-interval=200'];
   const elapsed = (line: string): void => say(`${progress.text()}: ${line}`);
   const samples = await runPlan(plan, { dir, nodeArgs, say: elapsed, progress });
-  const soaked =
-    options.soakMinutes === 0
-      ? []
-      : await soak({ dir, minutes: options.soakMinutes, peers: names, say: elapsed, progress });
+  const { soakMinutes: minutes, setups } = options;
+  const soaked = minutes === 0 ? [] : await soak({ dir, minutes, setups, peers: names, say: elapsed, progress });
   const results = resultsOf(plan, { samples, soaked, peers });
   process.stdout.write(terminalTable(results));
   if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`);

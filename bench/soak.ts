@@ -17,15 +17,25 @@ const CONNECTIONS = 64;
 export interface SoakOptions {
   readonly dir: string;
   readonly minutes: number;
+  /** Which of the gateways; null for all. */
+  readonly setups: readonly string[] | null;
   readonly peers: readonly PeerName[];
   readonly say: (line: string) => void;
   readonly progress: Progress;
 }
 
 /** Puts a steady load on all gateways at once and tells how their memory went over the time. */
-export async function soak({ dir, minutes, peers, say, progress }: SoakOptions): Promise<readonly SoakRow[]> {
+export async function soak({
+  dir,
+  minutes,
+  setups: wanted,
+  peers,
+  say,
+  progress,
+}: SoakOptions): Promise<readonly SoakRow[]> {
   const payload = chatPayload({ name: 'soak', promptBytes: 2048 });
-  const names = new Set<SetupName>(['echo', 'tokenlat', 'tokenlat-minimal', ...peers]);
+  const all: readonly SetupName[] = ['echo', 'tokenlat', 'tokenlat-minimal', ...peers];
+  const names = new Set(all.filter((name) => wanted === null || wanted.includes(name)));
   say(`soak for ${minutes} minutes: ${[...names].join(', ')}`);
   const setups = await startSetups({ dir, stage: 'soak', names, payloads: [payload], nodeArgs: [] });
   const ticks = setInterval(() => {

@@ -179,7 +179,7 @@ export const FIGURES: readonly Figure[] = [
   ...DIRECT.map((figure) => ({
     ...figure,
     name: `direct.${figure.name}_ms`,
-    meaning: `${figure.meaning}, − the model server asked directly (ms)`,
+    meaning: `${figure.meaning}: milliseconds more than from the model server asked directly`,
   })),
   {
     name: 'own.time_share',

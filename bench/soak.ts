@@ -9,7 +9,10 @@ import type { PeerName, Setup, SetupName } from './setups/setup.ts';
 import { startSetups } from './setups/start-setups.ts';
 
 /** Requests a second on each setup at the same time: little enough for the slowest peer. */
-const RATE = 25;
+const RATE = 50;
+/** Before that, one setup after the other is kept busy: a heap that has not found its size yet grows whatever it holds. */
+const WARM_UP_MS = 8000;
+const WARM_UP_CONNECTIONS = 16;
 const MINUTE_MS = 60_000;
 const SAMPLE_MS = 1000;
 const CONNECTIONS = 64;
@@ -38,14 +41,19 @@ export async function soak({
   const names = new Set(all.filter((name) => wanted === null || wanted.includes(name)));
   say(`soak for ${minutes} minutes: ${[...names].join(', ')}`);
   const setups = await startSetups({ dir, stage: 'soak', names, payloads: [payload], nodeArgs: [] });
+  const loads = new Map<Setup, LoadGenerator>();
+  for (const setup of setups.all) {
+    const load = await LoadGenerator.start(dir);
+    loads.set(setup, load);
+    await setup.prepare(payload.name);
+    await load.run(setup, { payload, connections: WARM_UP_CONNECTIONS, rate: null }, WARM_UP_MS);
+  }
   const ticks = setInterval(() => {
     progress.done(MINUTE_MS);
     say('soak');
   }, MINUTE_MS);
   const rows = await Promise.all(
-    setups.all.map(async (setup): Promise<SoakRow> => {
-      const load = await LoadGenerator.start(dir);
-      await setup.prepare(payload.name);
+    [...loads].map(async ([setup, load]): Promise<SoakRow> => {
       const run = load.run(setup, { payload, connections: CONNECTIONS, rate: RATE }, minutes * MINUTE_MS);
       const { rss, result } = await watched(setup, run);
       await load.stop();

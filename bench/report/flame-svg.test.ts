@@ -7,7 +7,7 @@ import { busiestProfile } from './busiest-profile.ts';
 import { flameSvg } from './flame-svg.ts';
 import { readProfile } from './read-profile.ts';
 
-const frame = (functionName: string, url = 'file:///somewhere/src/flow/walk.ts') => ({
+const frame = (functionName: string, url = 'file:///somewhere/bench/src/flow/walk.ts') => ({
   functionName,
   url,
   lineNumber: 9,

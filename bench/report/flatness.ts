@@ -3,7 +3,7 @@ import { spreadOf } from './spread.ts';
 
 /**
  * Memory at regular times as medians of fifths of the whole time: what a process holds once it is warm, and at the end. The first
- * fifth is left out of both: code is compiled and pools fill. A median, since a garbage collector saws.
+ * fifth is left out of both: what a burst before it took may still be given back. A median, since a garbage collector saws.
  */
 export function flatness(rssMb: readonly number[]): SoakRow['rss_mb'] {
   const fifth = rssMb.length / 5;

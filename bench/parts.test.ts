@@ -19,6 +19,7 @@ test('the parts have every workload once, in order, and none takes longer than i
 test('workloads that are compared with each other are in one part', () => {
   const parts = partsOf(plan, 720);
   for (const [one, other] of [
+    ['latency', 'latency-2'],
     ['scale', 'failing'],
     ['prompt-8k', 'prompt-1m'],
   ] as const) {

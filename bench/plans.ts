@@ -45,7 +45,7 @@ export function quickPlan(peers: readonly PeerName[]): Plan {
       }),
       stream100(1500, ['direct', ...THREE, ...peers]),
       latency(1500, ['direct', 'echo', 'tokenlat', ...peers]),
-      firstToken(3000, ['direct', 'echo', 'tokenlat']),
+      firstToken(2500, ['direct', 'echo', 'tokenlat']),
     ],
   };
 }
@@ -68,7 +68,16 @@ export function fullPlan(peers: readonly PeerName[]): Plan {
       }),
       stream100(3000, ['direct', ...one, 'tokenlat-grpc-js']),
       latency(4000, ['direct', ...one]),
-      firstToken(6000, ['direct', ...one]),
+      workload({
+        name: 'latency-2',
+        title: 'plain chat, 200 requests a second on two workers',
+        connections: 256,
+        rate: 200,
+        durationMs: 4000,
+        setups: ['tokenlat-2'],
+        compared: true,
+      }),
+      firstToken(5000, ['direct', ...one]),
       workload({
         name: 'slow-model',
         title: 'plain chat of a model that takes 1.2 s, 50 requests a second',

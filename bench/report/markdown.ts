@@ -42,7 +42,8 @@ sides of the goal, and further apart than the figure itself, or the machine has 
 function sharers(cores: number): string {
   const needed = Math.max(...FIGURES.map((figure) => figure.cores ?? 0));
   const few = `With fewer than ${needed} cores these take each other's time, and a second worker mostly takes that of Envoy and of the model server:
-what \`workers_2.throughput\` is here tells of this machine alone, and its goal stays unclear. \`workers_2.requests_per_cpu\` can be judged.`;
+what \`workers_2.throughput\` is here tells of this machine alone, and its goal stays unclear. \`workers_2.requests_per_cpu\`, which each
+worker takes at the same load, can be judged: where two workers have a core each, they serve twice that many requests.`;
   return `These ${cores} cores are shared, in every window, by the load generator (one thread), the model server (one), Envoy (one; two for
 \`tokenlat-2\`), the gateway (a process and a worker; two workers for \`tokenlat-2\`), Redis (one) and the setups that wait for their turn.
 ${cores < needed ? `${few}\n` : ''}`;

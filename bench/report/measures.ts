@@ -48,11 +48,11 @@ export const ratio =
   (round) =>
     round.of(workload, ours, pick) / round.of(workload, other, pick);
 
-/** One setup under two workloads, the first ÷ the second. */
+/** One setup under `workload` ÷ one, the same unless it is named, under `base`. */
 export const between =
-  (workload: string, base: string, pick: Measure, setup: SetupName): Value =>
+  (workload: string, base: string, pick: Measure, setup: SetupName, baseSetup: SetupName = setup): Value =>
   (round) =>
-    round.of(workload, setup, pick) / round.of(base, setup, pick);
+    round.of(workload, setup, pick) / round.of(base, baseSetup, pick);
 
 /** What a setup adds to the model server asked directly. */
 export const added =

@@ -137,9 +137,14 @@ test('a model server that fails is compared with one that does not', () => {
 
 test('a goal that asks for more cores than there are stays open, and a figure that does not is judged', () => {
   const samples = round('plain', { tokenlat: 100, 'tokenlat-2': 125 });
-  const { goals, ratios } = summarize(measured({ samples, cores: 2 }));
+  const two = new Map([
+    ...samples,
+    ...round('latency', { tokenlat: 200 }),
+    ...round('latency-2', { 'tokenlat-2': 250 }),
+  ]);
+  const { goals } = summarize(measured({ samples: two, cores: 2 }));
   assert.deepEqual(goals['workers_2.throughput'], { at_least: 1.8, median: 0.8, met: null, needs_cores: 6 });
-  assert.equal(ratios['workers_2']?.['requests_per_cpu'], 0.8);
+  assert.deepEqual(goals['workers_2.requests_per_cpu'], { at_least: 0.9, median: 0.8, met: false });
   assert.equal(summarize(measured({ samples })).goals['workers_2.throughput']?.met, false);
 });
 

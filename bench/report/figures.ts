@@ -17,7 +17,7 @@ import {
   ratio,
   throughput,
 } from './measures.ts';
-import { PEER_FIGURES } from './peer-figures.ts';
+import { OTHER_PEER_FIGURES, PEER_FIGURES } from './peer-figures.ts';
 
 const EXT_PROC = cpu('ext_proc');
 
@@ -134,14 +134,14 @@ const limits = (name: string, meaning: string, pick: Measure): Figure => ({
   value: ratio('limits', pick, 'tokenlat-no-limits', 'tokenlat-all-limits'),
 });
 
-/** A name of `direct`, what it is, and how it comes about: milliseconds more than the model server asked directly. */
+/** Milliseconds more than the model server asked directly takes. */
 const DIRECT: readonly Figure[] = [
   { name: 'added_p50', meaning: 'median latency at 100 requests a second', value: added('latency', p50) },
   { name: 'added_p95', meaning: '95th percentile at 100 requests a second', value: added('latency', p95) },
   { name: 'added_p99', meaning: '99th percentile at 100 requests a second', value: added('latency', p99) },
   {
     name: 'echo_added_p50',
-    meaning: 'median latency at 100 requests a second that the bare echo adds',
+    meaning: 'median latency at 100 requests a second, by the bare echo',
     value: added('latency', p50, 'echo'),
   },
   {
@@ -158,30 +158,31 @@ const DIRECT: readonly Figure[] = [
   },
   {
     name: 'echo_ttft_added_p50',
-    meaning: 'median time to the first token that the bare echo adds',
+    meaning: 'median time to the first token, 5 streams a second, by the bare echo',
     value: added('first-token', firstByte, 'echo'),
   },
   {
     name: 'jitter_p50_added',
-    meaning: 'by how much the time between two tokens of a stream misses the pace of 50 a second, median',
+    meaning: 'time by which a gap between two tokens misses the pace of 50 a second, median',
     value: added('stream100-slow', jitter50),
   },
   {
     name: 'jitter_p99_added',
-    meaning: 'by how much the time between two tokens of a stream misses the pace of 50 a second, 99th percentile',
+    meaning: 'time by which a gap between two tokens misses the pace of 50 a second, 99th percentile',
     value: added('stream100-slow', jitter99),
   },
-];
+].map((figure) => ({
+  ...figure,
+  name: `direct.${figure.name}_ms`,
+  meaning: `ms added to the model server asked directly: ${figure.meaning}`,
+}));
 
 /** In the order of the page. */
 export const FIGURES: readonly Figure[] = [
   ...PEER_FIGURES,
   ...WORKERS,
-  ...DIRECT.map((figure) => ({
-    ...figure,
-    name: `direct.${figure.name}_ms`,
-    meaning: `${figure.meaning}: milliseconds more than from the model server asked directly`,
-  })),
+  ...OTHER_PEER_FIGURES,
+  ...DIRECT,
   {
     name: 'own.time_share',
     meaning: 'latency that TokenLat adds at 50 requests a second, as a share of the 1.2 s that the model takes',

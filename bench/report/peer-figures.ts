@@ -87,10 +87,12 @@ function proxyPeer(setup: SetupName, name: string, goal?: Figure['goal']): reado
   ];
 }
 
-/** TokenLat beside other gateways. */
+/** TokenLat beside other gateways, with goals. */
 export const PEER_FIGURES: readonly Figure[] = [
   ...ENVOY_AI_GATEWAY,
   ...proxyPeer('litellm', 'LiteLLM', { at_least: 5 }),
   ...proxyPeer('portkey', 'Portkey', { at_least: 2 }),
-  ...proxyPeer('nullplatform', 'nullplatform’s gateway'),
 ];
+
+/** Beside one more, without goals. It serves no embeddings. */
+export const OTHER_PEER_FIGURES = proxyPeer('nullplatform', 'nullplatform’s gateway');

@@ -27,6 +27,14 @@ export function stageStartMs(plan: Plan, stage: Workload['stage']): number {
   return plan.idleMs + names.size * START_MS + learning * plan.firstWarmUpMs;
 }
 
+/** Until a steady load begins on everything that it measures. */
+export const SOAK_START_SECONDS = 100;
+
+/** How long a steady load takes; 0 for none. */
+export function soakSeconds(minutes: number): number {
+  return minutes === 0 ? 0 : minutes * 60 + SOAK_START_SECONDS;
+}
+
 /** How long a plan takes on a quiet machine, in seconds. */
 export function estimate(plan: Plan): number {
   const workloads = plan.workloads.reduce((total, workload) => total + workloadMs(plan, workload), 0);

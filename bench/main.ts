@@ -6,7 +6,7 @@ import { commandLine, orEnd } from '../scripts/command-line.mjs';
 import { jsonParseCost } from './json-parse-cost.ts';
 import { machine, versions } from './machine.ts';
 import { isSound } from './measure.ts';
-import { estimate } from './estimate.ts';
+import { estimate, soakSeconds } from './estimate.ts';
 import { chosen, type Options, readOptions, SOAK_MINUTES, USAGE } from './options.ts';
 import { listText } from './parts.ts';
 import { PEERS } from './peers/all.ts';
@@ -49,7 +49,7 @@ async function main(): Promise<void> {
   const names = peers.map(({ name }) => name);
   const plan = orEnd(() => chosen(options.quick ? quickPlan(names) : fullPlan(names), options));
   const dir = mkdtempSync(join(tmpdir(), 'tokenlat-bench-'));
-  const seconds = estimate(plan) + options.soakMinutes * 60;
+  const seconds = estimate(plan) + soakSeconds(options.soakMinutes);
   say(`about ${Math.ceil(seconds / 60)} minutes on a quiet machine; logs are in ${dir}`);
   const progress = createProgress({ totalMs: seconds * 1000, now: () => performance.now() });
   const profile = options.flame ? join(dir, 'profiles') : options.profile === null ? null : resolve(options.profile);

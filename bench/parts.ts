@@ -1,4 +1,4 @@
-import { estimate, stageStartMs, workloadMs } from './estimate.ts';
+import { estimate, soakSeconds, stageStartMs, workloadMs } from './estimate.ts';
 import type { Plan, Workload } from './workload.ts';
 
 /** Some workloads of a plan, measured in one run. */
@@ -30,9 +30,6 @@ function groupsOf(workloads: readonly Workload[]): readonly (readonly Workload[]
   return groups;
 }
 
-/** Until a steady load begins on everything that it measures. */
-const SOAK_START_SECONDS = 100;
-
 export interface ListOptions {
   /** The words that each command has besides its workloads. */
   readonly words: string;
@@ -57,7 +54,7 @@ export function listText(plan: Plan, { words, maxSeconds, soakMinutes }: ListOpt
     '',
     `everything in parts of at most ${Math.round(maxSeconds / 60)} minutes, each of which is merged into docs/`,
     ...parts,
-    `  npm run bench -- ${words} --only soak   # ${minutes(soakMinutes * 60 + SOAK_START_SECONDS).trim()}`,
+    `  npm run bench -- ${words} --only soak   # ${minutes(soakSeconds(soakMinutes)).trim()}`,
     '',
   ].join('\n');
 }

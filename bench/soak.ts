@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SOAK_START_SECONDS } from './estimate.ts';
 import { LoadGenerator } from './load/load-generator.ts';
 import { chatPayload } from './payload.ts';
 import { processFigures } from './process-figures.ts';
@@ -48,6 +49,7 @@ export async function soak({
     await setup.prepare(payload.name);
     await load.run(setup, { payload, connections: WARM_UP_CONNECTIONS, rate: null }, WARM_UP_MS);
   }
+  progress.done(SOAK_START_SECONDS * 1000);
   const ticks = setInterval(() => {
     progress.done(MINUTE_MS);
     say('soak');

@@ -14,6 +14,7 @@ export interface Sample {
   readonly latencyMs: LoadResult['latencyMs'];
   readonly firstByteMs: LoadResult['firstByteMs'];
   readonly gapMs: LoadResult['gapMs'];
+  readonly jitterMs: LoadResult['jitterMs'];
   /** Microseconds a request, by whose they are, without what the same processes use when nothing is asked. */
   readonly cpuUs: Readonly<Partial<Record<Role, number>>>;
   readonly rssMb: Readonly<Partial<Record<Role, number>>>;
@@ -72,7 +73,7 @@ export async function measure(
   const after = figuresOf(setup);
   const seconds = (performance.now() - began) / 1000;
   const messagesAfter = await messagesOf(setup);
-  const { requests, failed, firstFailure, latencyMs, firstByteMs, gapMs } = result;
+  const { requests, failed, firstFailure, latencyMs, firstByteMs, gapMs, jitterMs } = result;
   const each = Math.max(1, requests);
   const cpuUs = (role: Role): number => {
     const used = (after[role]?.cpuMs ?? 0) - (before[role]?.cpuMs ?? 0) - (idle[role] ?? 0) * seconds;
@@ -86,6 +87,7 @@ export async function measure(
     latencyMs,
     firstByteMs,
     gapMs,
+    jitterMs,
     cpuUs: Object.fromEntries(rolesOf(setup).map((role) => [role, cpuUs(role)])),
     rssMb: Object.fromEntries(rolesOf(setup).map((role) => [role, after[role]?.rssMb ?? 0])),
     messages:

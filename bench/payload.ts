@@ -7,6 +7,8 @@ export interface Payload {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
+  /** Milliseconds between two events of its answer; null where it is no stream. */
+  readonly paceMs: number | null;
 }
 
 export interface ChatOptions {
@@ -32,16 +34,19 @@ export function chatPayload({ name, promptBytes, stream, delayMs = 0, failEvery 
     max_tokens: 200,
     messages: [{ role: 'user', content }],
   };
-  return payload(name, '/v1/chat/completions', body);
+  return payload(name, '/v1/chat/completions', { body, paceMs: stream?.paceMs ?? null });
 }
 
 /** Embeddings of so many short texts. */
 export function embeddingsPayload(name: string, inputs: number): Payload {
   const input = Array.from({ length: inputs }, (_, at) => `${at}: ${SENTENCE}`);
-  return payload(name, '/v1/embeddings', { model: 'bench-embed', encoding_format: 'float', input });
+  const body = { model: 'bench-embed', encoding_format: 'float', input };
+  return payload(name, '/v1/embeddings', { body, paceMs: null });
 }
 
 export interface Senders {
+  /** Stands before the path of the payload. */
+  readonly pathPrefix?: string;
   /** On top of those of the payload. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Requests come in turn from so many tenants, `tenant-0` and on; absent for the one tenant of most setups. */
@@ -49,10 +54,12 @@ export interface Senders {
 }
 
 /** What goes out, one request after the other in turn. */
-export function rawRequests(payload: Payload, { headers = {}, tenants = 0 }: Senders): readonly Buffer[] {
-  if (tenants === 0) return [rawRequest(payload, headers)];
+export function rawRequests(payload: Payload, senders: Senders): readonly Buffer[] {
+  const { pathPrefix = '', headers = {}, tenants = 0 } = senders;
+  const sent = { ...payload, path: `${pathPrefix}${payload.path}` };
+  if (tenants === 0) return [rawRequest(sent, headers)];
   return Array.from({ length: tenants }, (_, at) =>
-    rawRequest(payload, { authorization: `Bearer ${token(`tenant-${at}`)}`, ...headers }),
+    rawRequest(sent, { authorization: `Bearer ${token(`tenant-${at}`)}`, ...headers }),
   );
 }
 
@@ -62,10 +69,16 @@ function rawRequest({ path, headers, body }: Payload, more: Readonly<Record<stri
   return Buffer.concat([Buffer.from(head), body]);
 }
 
-function payload(name: string, path: string, body: object): Payload {
+interface Content {
+  readonly body: object;
+  readonly paceMs: number | null;
+}
+
+function payload(name: string, path: string, { body, paceMs }: Content): Payload {
   return {
     name,
     path,
+    paceMs,
     headers: {
       host: 'bench.test',
       'user-agent': 'tokenlat-bench',

@@ -11,6 +11,15 @@ const streamed = (name: string, chunks: number, paceMs: number): Payload =>
 const PLAIN = prompt('plain', 200);
 const STREAM = streamed('stream100', 100, 2);
 
+/** What asks for more than a peer has: it serves chat alone, or a stream of this length keeps it busy for ten seconds. */
+const WITHOUT: Readonly<Record<string, readonly SetupName[]>> = {
+  embeddings: ['echo', 'nullplatform'],
+  stream2000: ['litellm', 'nullplatform'],
+};
+
+const able = (workload: string, setups: readonly SetupName[]): readonly SetupName[] =>
+  setups.filter((name) => WITHOUT[workload]?.includes(name) !== true);
+
 const THREE: readonly SetupName[] = ['envoy', 'echo', 'tokenlat'];
 const OURS: readonly SetupName[] = [...THREE, 'tokenlat-minimal'];
 
@@ -19,7 +28,7 @@ function workload(wanted: Wanted): Workload {
   return { stage: 'core', payload: PLAIN, connections: 16, rate: null, ...wanted };
 }
 
-/** Safely less than two minutes. */
+/** Safely less than three minutes without peers. */
 export function quickPlan(peers: readonly PeerName[]): Plan {
   return {
     mode: 'quick',
@@ -36,6 +45,7 @@ export function quickPlan(peers: readonly PeerName[]): Plan {
       }),
       stream100(1500, ['direct', ...THREE, ...peers]),
       latency(1500, ['direct', 'echo', 'tokenlat', ...peers]),
+      firstToken(2500, ['direct', 'echo', 'tokenlat']),
     ],
   };
 }
@@ -58,6 +68,16 @@ export function fullPlan(peers: readonly PeerName[]): Plan {
       }),
       stream100(3000, ['direct', ...one, 'tokenlat-grpc-js']),
       latency(4000, ['direct', ...one]),
+      workload({
+        name: 'latency-2',
+        title: 'plain chat, 200 requests a second on two workers',
+        connections: 256,
+        rate: 200,
+        durationMs: 4000,
+        setups: ['tokenlat-2'],
+        compared: true,
+      }),
+      firstToken(5000, ['direct', ...one]),
       workload({
         name: 'slow-model',
         title: 'plain chat of a model that takes 1.2 s, 50 requests a second',
@@ -86,6 +106,20 @@ function latency(durationMs: number, setups: readonly SetupName[]): Workload {
   return workload({ name: 'latency', title, connections: 256, rate: 100, durationMs, setups });
 }
 
+/** Slow enough that both cores of a small machine are mostly idle with every setup, so that no stream waits for another. */
+function firstToken(durationMs: number, setups: readonly SetupName[]): Workload {
+  return workload({
+    name: 'first-token',
+    title: 'stream of 100 chunks, one every 2 ms, 5 streams a second',
+    payload: streamed('first-token', 100, 2),
+    connections: 256,
+    rate: 5,
+    durationMs,
+    tailMs: 250,
+    setups,
+  });
+}
+
 function connections(peers: readonly PeerName[]): readonly Workload[] {
   return [1, 64, 256].map((count) =>
     workload({
@@ -93,8 +127,9 @@ function connections(peers: readonly PeerName[]): readonly Workload[] {
       title: `plain chat, ${count} connection${count === 1 ? '' : 's'}`,
       connections: count,
       durationMs: 1500,
-      setups: [...OURS, ...(count === 64 ? (['tokenlat-2'] as const) : []), ...peers],
-      minor: true,
+      setups: ['direct', ...OURS, ...(count === 64 ? (['tokenlat-2'] as const) : []), ...peers],
+      // The latency of one connection has a goal.
+      ...(count === 1 ? {} : { minor: true }),
     }),
   );
 }
@@ -116,6 +151,7 @@ function bodies(setups: readonly SetupName[]): readonly Workload[] {
       connections: 4,
       durationMs: 2500,
       setups,
+      compared: true,
       minor: true,
     }),
     workload({
@@ -123,7 +159,7 @@ function bodies(setups: readonly SetupName[]): readonly Workload[] {
       title: 'embeddings of 100 inputs, 16 connections',
       payload: embeddingsPayload('embeddings', 100),
       durationMs: 1500,
-      setups: setups.filter((name) => name !== 'echo'),
+      setups: able('embeddings', setups),
       minor: true,
     }),
   ];
@@ -133,11 +169,12 @@ function streams(setups: readonly SetupName[]): readonly Workload[] {
   return [
     workload({
       name: 'stream100-slow',
-      title: 'stream of 100 tokens, 50 a second, 64 connections',
+      title: 'stream of 100 tokens, 50 a second, 5 streams a second',
       payload: streamed('stream100-slow', 100, 20),
-      connections: 64,
-      durationMs: 3000,
-      tailMs: 2000,
+      connections: 256,
+      rate: 5,
+      durationMs: 4000,
+      tailMs: 2100,
       setups: ['direct', ...setups],
       minor: true,
     }),
@@ -148,8 +185,7 @@ function streams(setups: readonly SetupName[]): readonly Workload[] {
       connections: 8,
       durationMs: 2500,
       tailMs: 2000,
-      // Eight of these keep LiteLLM busy for ten seconds, window after window.
-      setups: setups.filter((name) => name !== 'litellm'),
+      setups: able('stream2000', setups),
       minor: true,
     }),
   ];
@@ -186,6 +222,7 @@ function sizes(): readonly Workload[] {
       payload: chatPayload({ name: 'failing', promptBytes: 200, failEvery: 20 }),
       durationMs: 2500,
       setups: ['tokenlat', 'tokenlat-spare'],
+      compared: true,
       failing: true,
       minor: true,
     }),

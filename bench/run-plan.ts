@@ -1,8 +1,10 @@
+import { needsFirstWarmUp, stageStartMs, workloadMs } from './estimate.ts';
 import { LoadGenerator } from './load/load-generator.ts';
 import { type Idle, idleOf, measure, type Sample } from './measure.ts';
+import type { Progress } from './progress.ts';
 import type { Setup, SetupName } from './setups/setup.ts';
 import { startSetups } from './setups/start-setups.ts';
-import { needsFirstWarmUp, type Plan, roundsOf, type Workload } from './workload.ts';
+import { type Plan, roundsOf, type Workload } from './workload.ts';
 
 /** Samples by workload, then setup, one a round. */
 export type Samples = ReadonlyMap<string, ReadonlyMap<SetupName, readonly Sample[]>>;
@@ -13,12 +15,13 @@ export interface RunOptions {
   /** Extra arguments of Node for the gateways with one worker. */
   readonly nodeArgs: readonly string[];
   readonly say: (line: string) => void;
+  readonly progress: Progress;
 }
 
 const WARM_UP_AGAIN_MS = 250;
 
 /** Every workload on every setup, round after round; every other round backwards, so that a drift hits all alike. */
-export async function runPlan(plan: Plan, { dir, nodeArgs, say }: RunOptions): Promise<Samples> {
+export async function runPlan(plan: Plan, { dir, nodeArgs, say, progress }: RunOptions): Promise<Samples> {
   const samples = new Map<string, Map<SetupName, Sample[]>>();
   const load = await LoadGenerator.start(dir);
   const steps = plan.workloads.length;
@@ -31,10 +34,12 @@ export async function runPlan(plan: Plan, { dir, nodeArgs, say }: RunOptions): P
     const payloads = (echoed.length === 0 ? workloads : echoed).map(({ payload }) => payload);
     const setups = await startSetups({ dir, stage, names, payloads: unique(payloads), nodeArgs });
     const idle = await warmUp(plan, workloads, setups.all, load);
+    progress.done(stageStartMs(plan, stage));
     for (const workload of workloads) {
       step += 1;
       say(`${step} of ${steps}: ${workload.title}`);
       samples.set(workload.name, await rounds(plan, workload, { setups: setups.all, load, idle }));
+      progress.done(workloadMs(plan, workload));
     }
     await setups.stop();
   }

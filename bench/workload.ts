@@ -13,6 +13,8 @@ export interface Workload {
   readonly rate: number | null;
   readonly durationMs: number;
   readonly setups: readonly SetupName[];
+  /** The workload before it is what it is compared with: they are measured in one run. */
+  readonly compared?: true;
   /** The model server itself fails some. */
   readonly failing?: true;
   /** For an estimate: how long what is under way goes on after a window. */
@@ -36,32 +38,7 @@ export interface Plan {
 
 const MINOR_ROUNDS = 3;
 
-/** For an estimate: what passes between two windows, and how long a start takes. */
-const BETWEEN_MS = 450;
-const START_MS = 2000;
-
 /** In how many rounds a workload of a plan is measured. */
 export function roundsOf({ rounds }: Plan, { minor }: Workload): number {
   return minor === true ? Math.min(MINOR_ROUNDS, rounds) : rounds;
-}
-
-/** These run no code of a compiler's. */
-export function needsFirstWarmUp(name: SetupName): boolean {
-  return name !== 'direct' && name !== 'envoy';
-}
-
-/** How long a plan takes on a quiet machine, in seconds. */
-export function estimate(plan: Plan): number {
-  let ms = 0;
-  for (const workload of plan.workloads) {
-    const tail = workload.tailMs ?? 0;
-    const window = workload.durationMs + tail + BETWEEN_MS;
-    ms += workload.setups.length * (plan.warmUpMs + tail + roundsOf(plan, workload) * (window + tail));
-  }
-  for (const stage of new Set(plan.workloads.map((workload) => workload.stage))) {
-    const names = new Set(plan.workloads.filter((one) => one.stage === stage).flatMap(({ setups }) => setups));
-    const learning = [...names].filter(needsFirstWarmUp).length;
-    ms += plan.idleMs + names.size * START_MS + learning * plan.firstWarmUpMs;
-  }
-  return Math.round(ms / 1000);
 }

@@ -35,9 +35,17 @@ export class LoadGenerator {
     workload: Pick<Workload, 'payload' | 'connections' | 'rate'>,
     durationMs: number,
   ): Promise<LoadResult> {
-    const { connections, rate } = workload;
+    const { connections, rate, payload } = workload;
     const key = await this.prepare(setup, workload);
-    const job: LoadJob = { kind: 'job', port: setup.port, key, connections, rate, durationMs };
+    const job: LoadJob = {
+      kind: 'job',
+      port: setup.port,
+      key,
+      connections,
+      rate,
+      durationMs,
+      paceMs: payload.paceMs,
+    };
     return (await this.#program.ask<{ result: LoadResult }>(job)).result;
   }
 

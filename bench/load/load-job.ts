@@ -16,6 +16,8 @@ export interface LoadJob {
   /** Requests a second of an open loop; null for a closed loop. */
   readonly rate: number | null;
   readonly durationMs: number;
+  /** Milliseconds between two events of an answer as the model server sends them; null where it sends none. */
+  readonly paceMs: number | null;
 }
 
 /** Milliseconds below which this share stayed. All 0 when nothing was measured. */
@@ -37,4 +39,6 @@ export interface LoadResult {
   readonly firstByteMs: Percentiles;
   /** Between two arrivals of bytes of one answer. */
   readonly gapMs: Percentiles;
+  /** By how much those times miss the pace, either way. */
+  readonly jitterMs: Percentiles;
 }

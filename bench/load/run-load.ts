@@ -90,6 +90,7 @@ class Run {
   }
 
   result(): LoadResult {
+    const { paceMs } = this.#job;
     return {
       requests: this.#latencies.length,
       failed: this.#failed,
@@ -98,6 +99,7 @@ class Run {
       latencyMs: percentiles(this.#latencies),
       firstByteMs: percentiles(this.#firstBytes),
       gapMs: percentiles(this.#gaps),
+      jitterMs: percentiles(paceMs === null ? [] : this.#gaps.map((gap) => Math.abs(gap - paceMs))),
     };
   }
 

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CACHE, withLock } from '../../scripts/cache.mjs';
+import { npm } from '../../scripts/fetch.mjs';
 
 /** Written last: a folder with it is whole. */
 const WHOLE = 'installed';
@@ -23,5 +24,13 @@ export async function fillFolder(folder: string, fill: () => Promise<void>): Pro
     mkdirSync(folder, { recursive: true });
     await fill();
     writeFileSync(join(folder, WHOLE), '');
+  });
+}
+
+/** Fills an empty folder with the npm packages of a lock file. `source`: the folder of `package.json` and `package-lock.json`. */
+export async function fillWithPackages(folder: string, source: string): Promise<void> {
+  await fillFolder(folder, async () => {
+    for (const file of ['package.json', 'package-lock.json']) copyFileSync(join(source, file), join(folder, file));
+    await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], folder);
   });
 }

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { busiestProfile } from './busiest-profile.ts';
 import { flameSvg } from './flame-svg.ts';
 import { readProfile } from './read-profile.ts';
 
-const frame = (functionName: string, url = 'file:///somewhere/src/flow/walk.ts') => ({
+const frame = (functionName: string, url = 'file:///somewhere/bench/src/flow/walk.ts') => ({
   functionName,
   url,
   lineNumber: 9,
@@ -43,4 +47,14 @@ test('a picture has a box a function, without the paths of the machine', () => {
   assert.equal(svg.match(/<rect y=/g)?.length, 4);
   assert.ok(svg.includes('a&lt;b&gt; src/flow/walk.ts:10, 80.0 %'));
   assert.ok(!svg.includes('somewhere') && !svg.includes('@'));
+});
+
+test('of the processes of a gateway the busiest is taken', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'tokenlat-profiles-'));
+  const idle = PROFILE.replaceAll('100', '10');
+  for (const [name, text] of Object.entries({ 'a.cpuprofile': idle, 'b.cpuprofile': PROFILE, 'c.log': 'no profile' })) {
+    writeFileSync(join(dir, name), text);
+  }
+  assert.equal(busiestProfile(dir, 0).micros, 250);
+  rmSync(dir, { recursive: true });
 });

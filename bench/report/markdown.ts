@@ -1,37 +1,52 @@
 import { FIGURES } from './figures.ts';
-import { INTRODUCTION, LEFT_OUT, REPEAT, SETUPS } from './page-texts.ts';
+import { FLAME, INTRODUCTION, LEFT_OUT, REPEAT, SETUPS } from './page-texts.ts';
 import type { Drawn } from './plots.ts';
 import type { Results, Row, Spread } from './results.ts';
 import { figure, verdict } from './terminal-table.ts';
 
 /** The results as docs/performance.md. */
 export function markdown(results: Results, plots: readonly Drawn[]): string {
-  const { machine, versions, rounds, mode, date, json_parse_ns_per_byte: parse } = results;
+  const { machine, versions, mode, date, json_parse_ns_per_byte: parse } = results;
   const peers = Object.entries(results.peers).map(([name, what]) => `- **${name}**: ${what}.`);
   return [
     INTRODUCTION,
     '## Figures\n',
-    `Medians over ${rounds} rounds, with the lowest and the highest round. Goals that are not met say so; unclear: the rounds lie on both
-sides of the goal, and further apart than the figure itself.\n`,
+    `Medians over the rounds, with the lowest and the highest round. Goals that are not met say so; unclear: the rounds lie on both
+sides of the goal, and further apart than the figure itself, or the machine has too few cores for the question.\n`,
     figureTable(results),
     ...plots.map(({ file, title }) => `![${title}](images/${file})\n`),
+    FLAME,
     '## What is measured\n',
     SETUPS,
     ...(peers.length === 0 ? [] : [peers.join('\n'), '']),
     LEFT_OUT,
     '## Measurements\n',
-    'Medians over the rounds. Per core: requests that one second of CPU serves, whoever of the setup uses it. Gap: time between two',
-    'arrivals of one stream. Messages: from Envoy to ext_proc / back, a request, both levels together; chunks that arrive together go',
-    'in one message.\n',
-    ...results.workloads.map(({ title, rows }) => `### ${title}\n\n${rowTable(rows)}`),
+    'Medians over the rounds. Requests/s: until the last answer, which in an open loop comes after the last request. Per core: requests',
+    'that one second of CPU serves, whoever of the setup uses it. Gap: time between two arrivals of one stream. Jitter: by how much a gap',
+    'misses the pace of the model server. Messages: from Envoy to ext_proc / back, a request, both levels together; chunks that arrive',
+    'together go in one message.\n',
+    ...results.workloads.map(
+      ({ title, rounds, date: day, rows }) =>
+        `### ${title}\n\n${rounds} round${rounds === 1 ? '' : 's'}, ${day}.\n\n${rowTable(rows)}`,
+    ),
     ...(results.soak.length === 0 ? [] : [soakTable(results)]),
     '## Where\n',
     `${date}, mode ${mode}. Machine: ${list(machine)}. Versions: ${list(versions)}.`,
     ...(parse === null ? [] : [`One JSON.parse: ${parse} ns a byte.`]),
-    'Load generator, model server, Envoy, gateway and Redis share these cores: with two cores a second worker cannot double the',
-    'throughput.\n',
+    sharers(Number(machine['cores'])),
     REPEAT,
   ].join('\n');
+}
+
+/** Who takes part in a window, and what that means for figures of more than one core. */
+function sharers(cores: number): string {
+  const needed = Math.max(...FIGURES.map((figure) => figure.cores ?? 0));
+  const few = `With fewer than ${needed} cores these take each other's time, and a second worker mostly takes that of Envoy and of the model server:
+what \`workers_2.throughput\` is here tells of this machine alone, and its goal stays unclear. \`workers_2.requests_per_cpu\`, which each
+worker takes at the same load, can be judged: where two workers have a core each, they serve twice that many requests.`;
+  return `These ${cores} cores are shared, in every window, by the load generator (one thread), the model server (one), Envoy (one; two for
+\`tokenlat-2\`), the gateway (a process and a worker; two workers for \`tokenlat-2\`), Redis (one) and the setups that wait for their turn.
+${cores < needed ? `${few}\n` : ''}`;
 }
 
 function list(of: Readonly<Record<string, string | number>>): string {
@@ -59,7 +74,7 @@ function rowTable(rows: readonly Row[]): string {
     'p99 ms',
     'First byte p50 ms',
     'p99 ms',
-    ...(isStreamed ? ['Gap p50 ms', 'p99 ms'] : []),
+    ...(isStreamed ? ['Gap p50 ms', 'p99 ms', 'Jitter p50 ms', 'p99 ms'] : []),
   ];
   const columns = [...head, ...times, 'Messages', 'RSS MB', 'Failed'];
   return [
@@ -75,7 +90,7 @@ function rowTable(rows: readonly Row[]): string {
 
 function cellsOf(row: Row, isStreamed: boolean): readonly string[] {
   const cpu = (role: string): string => row.cpu_us[role]?.median.toFixed(0) ?? '';
-  const { messages, latency_ms: latency, first_byte_ms: firstByte, gap_ms: gap } = row;
+  const { messages, latency_ms: latency, first_byte_ms: firstByte, gap_ms: gap, jitter_ms: jitter } = row;
   const share = row.failed / Math.max(1, row.failed + row.requests);
   return [
     row.setup,
@@ -90,7 +105,7 @@ function cellsOf(row: Row, isStreamed: boolean): readonly string[] {
     latency.p99.median.toFixed(2),
     firstByte.p50.median.toFixed(2),
     firstByte.p99.median.toFixed(2),
-    ...(isStreamed ? [gap.p50.median.toFixed(2), gap.p99.median.toFixed(2)] : []),
+    ...(isStreamed ? [gap.p50, gap.p99, jitter?.p50, jitter?.p99].map((of) => of?.median.toFixed(2) ?? '') : []),
     messages === null ? '' : `${messages.sent.toFixed(1)} / ${messages.received.toFixed(1)}`,
     (row.rss_mb['ext_proc'] ?? row.rss_mb['gateway'])?.toFixed(0) ?? '',
     share === 0 ? '' : `${(share * 100).toFixed(1)} %`,
@@ -98,15 +113,16 @@ function cellsOf(row: Row, isStreamed: boolean): readonly string[] {
 }
 
 function soakTable({ soak }: Results): string {
-  const rows = soak.map(
-    ({ setup, rss_mb: { first, last }, failed }) => `| ${setup} | ${first} | ${last} | ${last - first} | ${failed} |`,
-  );
+  const rows = soak.map(({ setup, rss_mb: { second_fifth: warm, last_fifth: last, most }, failed }) => {
+    const growth = warm === 0 ? '' : (last / warm).toFixed(2);
+    return `| ${setup} | ${warm} | ${last} | ${growth} | ${most} | ${failed} |`;
+  });
   const { minutes = 0, rate = 0 } = soak[0] ?? {};
   return [
     `### Memory under ${rate} requests a second for ${minutes} minutes\n`,
-    'All at once. The gateway alone, without Envoy.\n',
-    '| Setup | After half a minute, MB | At the end, MB | Growth, MB | Failed |',
-    '|---|--:|--:|--:|--:|',
+    'All at once. Resident memory of the gateway alone, without Envoy: medians of the second and of the last fifth of the time.\n',
+    '| Setup | Second fifth, MB | Last fifth, MB | Last ÷ second | Most, MB | Failed |',
+    '|---|--:|--:|--:|--:|--:|',
     ...rows,
     '',
   ].join('\n');

@@ -1,7 +1,8 @@
 /** What stands on the page whatever was measured. */
 export const INTRODUCTION = `# Performance
 
-Made by \`npm run bench -- --peers\` from \`performance.json\`; changes made here are lost.
+Made by \`npm run bench -- --peers\` from \`performance.json\`; changes made here are lost. Parts of it may have been measured on
+different days: each tells its own.
 
 TokenLat, what it cannot do without and its peers side by side on one machine, in front of the same model server, which sends
 canned answers.
@@ -12,8 +13,15 @@ again when it has its answer), latency at a rate from an open loop (requests go 
 request was due). Every setup is warmed up first; rounds go over all setups in turn and alternate in direction, so that a machine
 that grows slower or faster hits all alike.
 
+The time to the first token and the jitter of a stream are taken at a modest rate that leaves most of two cores idle, in an open loop:
+they tell what TokenLat adds to one stream, not how streams wait for each other.
+
 Only the ratios and differences are claims, and only as far as their rounds agree: one whose rounds lie further apart than the
 figure itself says nothing on this machine. The absolute figures depend on the machine, which may be shared.
+`;
+
+/** Where the CPU goes. */
+export const FLAME = `A [flame graph](performance/request-flow.svg) shows where the CPU of a worker goes under plain chat, from the wire to the settlement.
 `;
 
 export const SETUPS = `- **direct**: the load generator asks the model server.
@@ -35,7 +43,9 @@ export const SETUPS = `- **direct**: the load generator asks the model server.
 `;
 
 export const LEFT_OUT = `Not measured: LangGate 0.4.1, whose processor has no server that serves; Bifrost, Helicone, Higress and Kong, which no package
-registry carries as a program that runs beside this Envoy; agentgateway and TensorZero, which do not install from one either.
+registry carries as a program that runs beside this Envoy; agentgateway, LiteLLM-Rust and traceloop hub, which have to be built from
+source; TensorZero, whose Python package carries its gateway inside a client, without a server; LLMOps (npm \`@llmops/gateway\`), a
+fork of Portkey without a server of its own.
 
 What the peers do not do here, TokenLat's \`tokenlat\` does: compare their rows with \`tokenlat-minimal\` for the same work, and with
 \`tokenlat\` for the price of all of it. The goals are about \`tokenlat\`. The ext_proc server of Envoy AI Gateway runs inside \`aigw\`, whose
@@ -45,12 +55,14 @@ control plane is idle by then; its Go runtime may use every core, as it does by 
 export const REPEAT = `## How to repeat
 
 \`\`\`sh
-npm run bench -- --peers --install   # everything; the peers are fetched once into .cache/peers
+npm run bench -- --peers --install   # everything, in three quarters of an hour; the peers are fetched once into .cache/peers
+npm run bench -- --peers --list      # what there is to measure, how long each takes, and commands for parts of minutes
+npm run bench -- --peers --merge --only stream2000   # a part; the rest of docs/ stays
+npm run bench -- --peers --merge --only soak         # memory under a steady load for ten minutes; --soak 30m for thirty
 npm run bench                        # without peers
-npm run bench -- --quick             # in less than two minutes; --no-write leaves the files in docs/ as they are
-npm run bench -- --peers --soak 10m  # and memory under a steady load
-npm run bench -- --peers --only stream2000 --merge   # a part again; the rest of docs/ stays
+npm run bench -- --quick             # in less than three minutes; --no-write leaves the files in docs/ as they are
 npm run bench -- --report            # this page and its plots again, from performance.json
+npm run bench -- --flame             # the flame graph again
 npm run bench -- --no-write --only plain,stream100 --setups echo,tokenlat
 npm run bench -- --quick --only plain --setups tokenlat --profile profile   # a V8 CPU profile
 \`\`\`

@@ -73,6 +73,7 @@ function shown({ functionName, url, lineNumber }: ProfileNode['callFrame']): Pic
   if (url.startsWith('node:')) return { name, room: 'node' };
   const packaged = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url);
   if (packaged !== null) return { name, room: packaged[1] ?? '' };
-  const own = /\/((?:src|bench)\/.*)$/.exec(url)?.[1] ?? 'elsewhere';
+  // The last of these in the path: the folder of the project may be called like one.
+  const own = /^.*\/((?:src|bench)\/.*)$/.exec(url)?.[1] ?? 'elsewhere';
   return { name: `${name} ${own}:${lineNumber + 1}`, room: own.split('/').slice(0, 2).join('/') };
 }

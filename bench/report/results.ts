@@ -23,6 +23,8 @@ export interface Row {
   readonly latency_ms: Percentiles;
   readonly first_byte_ms: Percentiles;
   readonly gap_ms: Percentiles;
+  /** By how much the gaps miss the pace of the model server; null where it has none, or it was not kept. */
+  readonly jitter_ms: Percentiles | null;
   readonly cpu_us: Readonly<Record<string, Spread>>;
   readonly rss_mb: Readonly<Record<string, number>>;
   readonly messages: { readonly sent: number; readonly received: number } | null;
@@ -33,8 +35,12 @@ export interface Goal {
   readonly at_most?: number;
   readonly at_least?: number;
   readonly median: number;
-  /** Null when the rounds lie on both sides of the goal, and further apart than the figure itself. */
+  /**
+   * Null when the rounds lie on both sides of the goal, and further apart than the figure itself; and when the machine has fewer
+   * cores than `needs_cores`.
+   */
   readonly met: boolean | null;
+  readonly needs_cores?: number;
 }
 
 /** Memory of the processes of a setup under a steady load. */
@@ -42,8 +48,19 @@ export interface SoakRow {
   readonly setup: string;
   readonly minutes: number;
   readonly rate: number;
+  readonly requests: number;
   readonly failed: number;
-  readonly rss_mb: { readonly first: number; readonly last: number };
+  /** Medians of fifths of the time, and the most that there was. */
+  readonly rss_mb: { readonly second_fifth: number; readonly last_fifth: number; readonly most: number };
+}
+
+/** One kind of load. Parts of a report may have been measured on different days. */
+export interface WorkloadResult {
+  readonly name: string;
+  readonly title: string;
+  readonly rounds: number;
+  readonly date: string;
+  readonly rows: readonly Row[];
 }
 
 /** docs/performance.json. */
@@ -55,12 +72,12 @@ export interface Results {
   /** CPU nanoseconds that one `JSON.parse` took for a byte of the prompt of 1 MB; null when that was not kept. */
   readonly json_parse_ns_per_byte: number | null;
   readonly mode: 'quick' | 'full';
-  readonly rounds: number;
+  /** Of the last part. */
   readonly date: string;
   readonly machine: Readonly<Record<string, string | number>>;
   readonly versions: Readonly<Record<string, string>>;
   /** What is turned on in each peer that was measured. */
   readonly peers: Readonly<Record<string, string>>;
-  readonly workloads: readonly { readonly name: string; readonly title: string; readonly rows: readonly Row[] }[];
+  readonly workloads: readonly WorkloadResult[];
   readonly soak: readonly SoakRow[];
 }

@@ -1,29 +1,42 @@
 import { isSound, type Sample } from '../measure.ts';
 import type { Samples } from '../run-plan.ts';
 import type { Role } from '../setups/setup.ts';
-import { cpu, type Figure, FIGURES, perCore, type Measure, type Round, throughput } from './figures.ts';
-import type { Goal, Percentiles, Results, Row, Spread } from './results.ts';
+import type { Figure } from './figure.ts';
+import { FIGURES } from './figures.ts';
+import { cpu, perCore, type Measure, type Round, throughput } from './measures.ts';
+import type { Goal, Percentiles, Results, Row, SoakRow, Spread } from './results.ts';
+import { ratiosOf, rounded, spreadOf } from './spread.ts';
 
 export type Summary = Pick<Results, 'ratios' | 'goals' | 'spread'>;
 
+export interface Measured {
+  readonly samples: Samples;
+  readonly soak: readonly SoakRow[];
+  readonly jsonParseNs: number;
+  /** Of the machine. */
+  readonly cores: number;
+}
+
 /** Compares round by round, what ran side by side, and takes medians. Figures that were not measured are left out. */
-export function summarize(samples: Samples, jsonParseNs: number): Summary {
+export function summarize(measured: Measured): Summary {
   const spread: Record<string, Spread> = {};
   const goals: Record<string, Goal> = {};
-  const ratios: Record<string, Record<string, number>> = {};
-  const rounds = roundsOf(samples, jsonParseNs);
-  for (const { name, goal, value } of FIGURES) {
-    const values = rounds.map(value).filter(Number.isFinite);
+  const rounds = roundsOf(measured);
+  for (const figure of FIGURES) {
+    const values = rounds.map(figure.value).filter(Number.isFinite);
     if (values.length === 0) continue;
     const found = spreadOf(values);
-    const { median } = found;
+    const { name, goal } = figure;
     spread[name] = found;
-    const [group = '', figure = ''] = name.split('.');
-    ratios[group] = { ...ratios[group], [figure]: median };
-    if (goal === undefined) continue;
-    goals[name] = { ...goal, median, met: verdict(goal, found) };
+    if (goal !== undefined) goals[name] = goalOf(figure, goal, found, measured.cores);
   }
-  return { ratios, goals, spread };
+  return { ratios: ratiosOf(spread), goals, spread };
+}
+
+function goalOf({ cores: needed }: Figure, goal: NonNullable<Figure['goal']>, found: Spread, cores: number): Goal {
+  const { median } = found;
+  if (needed === undefined || cores >= needed) return { ...goal, median, met: verdict(goal, found) };
+  return { ...goal, median, met: null, needs_cores: needed };
 }
 
 function verdict(goal: NonNullable<Figure['goal']>, { median, min, max }: Spread): boolean | null {
@@ -31,14 +44,15 @@ function verdict(goal: NonNullable<Figure['goal']>, { median, min, max }: Spread
   return isKept(min) !== isKept(max) && max - min > Math.abs(median) ? null : isKept(median);
 }
 
-function roundsOf(samples: Samples, jsonParseNs: number): readonly Round[] {
+function roundsOf({ samples, soak, jsonParseNs }: Measured): readonly Round[] {
   const lengths = [...samples.values()].flatMap((setups) => [...setups.values()].map(({ length }) => length));
-  return Array.from({ length: Math.max(0, ...lengths) }, (_, at) => ({
+  return Array.from({ length: Math.max(1, ...lengths) }, (_, at) => ({
     jsonParseNs,
     of(workload, setup, pick) {
       const sample = samples.get(workload)?.get(setup)?.[at];
       return (sample !== undefined && isSound(sample) ? pick(sample) : undefined) ?? Number.NaN;
     },
+    soak: (setup) => soak.find((row) => row.setup === setup),
   }));
 }
 
@@ -63,6 +77,7 @@ export function rowOf(setup: string, rounds: readonly Sample[]): Row {
     latency_ms: times((sample) => sample.latencyMs),
     first_byte_ms: times((sample) => sample.firstByteMs),
     gap_ms: times((sample) => sample.gapMs),
+    jitter_ms: rounds.every(({ jitterMs }) => jitterMs.p99 === 0) ? null : times((sample) => sample.jitterMs),
     cpu_us: Object.fromEntries(roles.map((role) => [role, over(cpu(role))])),
     rss_mb: Object.fromEntries(roles.map((role) => [role, rounded(last?.rssMb[role] ?? 0)])),
     messages:
@@ -77,16 +92,4 @@ export function rowOf(setup: string, rounds: readonly Sample[]): Row {
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
-}
-
-function spreadOf(values: readonly number[]): Spread {
-  const sorted = values.toSorted((one, other) => one - other);
-  const middle = Math.floor(sorted.length / 2);
-  const high = sorted[middle] ?? 0;
-  const median = sorted.length % 2 === 1 ? high : (high + (sorted[middle - 1] ?? high)) / 2;
-  return { median: rounded(median), min: rounded(sorted[0] ?? 0), max: rounded(sorted.at(-1) ?? 0) };
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 10_000) / 10_000;
 }

@@ -12,6 +12,7 @@ const COLUMNS = [
   'p99 ms',
   'first byte ms',
   'gap p99 ms',
+  'jitter p50/p99 ms',
   'msgs',
   'RSS MB',
 ];
@@ -23,8 +24,10 @@ export function terminalTable(results: Results): string {
     lines.push('', `${name}: ${title}`, ...table([COLUMNS, ...rows.map(cellsOf)]));
   }
   if (results.soak.length > 0) {
-    const rows = results.soak.map(({ setup, rss_mb: { first, last } }) => [setup, String(first), String(last)]);
-    lines.push('', 'soak', ...table([['setup', 'RSS MB at first', 'at the end'], ...rows]));
+    const rows = results.soak.map(({ setup, failed, rss_mb: { second_fifth: warm, last_fifth: last, most } }) =>
+      [setup, warm, last, most, failed].map(String),
+    );
+    lines.push('', 'soak', ...table([['setup', 'RSS MB, second fifth', 'last fifth', 'most', 'failed'], ...rows]));
   }
   lines.push('', 'ratios (median, lowest to highest round, goal)');
   for (const [name, { median, min, max }] of Object.entries(results.spread)) {
@@ -40,7 +43,8 @@ export function terminalTable(results: Results): string {
 export function verdict(goal: Goal | undefined): string {
   if (goal === undefined) return '';
   const limit = goal.at_most === undefined ? `≥ ${goal.at_least}` : `≤ ${goal.at_most}`;
-  return `${limit}: ${goal.met === null ? 'unclear' : goal.met ? 'met' : '**not met**'}`;
+  const few = goal.needs_cores === undefined ? '' : ` here, asks for ${goal.needs_cores} cores`;
+  return `${limit}: ${goal.met === null ? `unclear${few}` : goal.met ? 'met' : '**not met**'}`;
 }
 
 /** Two digits, or as many as a small share needs. */
@@ -71,6 +75,7 @@ function cellsOf(row: Row): readonly string[] {
     row.latency_ms.p99.median.toFixed(2),
     row.first_byte_ms.p50.median.toFixed(2),
     row.gap_ms.p99.median.toFixed(2),
+    row.jitter_ms === null ? '-' : `${row.jitter_ms.p50.median.toFixed(2)}/${row.jitter_ms.p99.median.toFixed(2)}`,
     messages === null ? '-' : `${messages.sent.toFixed(1)}/${messages.received.toFixed(1)}`,
     Object.values(row.rss_mb)
       .map((value) => value.toFixed(0))

@@ -1,5 +1,5 @@
 /** Other gateways, which are measured only when they are installed. */
-export type PeerName = 'envoy-ai-gateway' | 'litellm' | 'portkey';
+export type PeerName = 'envoy-ai-gateway' | 'litellm' | 'portkey' | 'nullplatform';
 
 /** What stands between the load generator and the model server. */
 export type SetupName =
@@ -27,6 +27,8 @@ export interface Setup {
   readonly admin: number | null;
   /** What a request to it has instead of, or on top of, the headers of its payload. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Stands before the path of every payload. */
+  readonly pathPrefix?: string;
   /** Requests come from so many tenants in turn; absent for one. */
   readonly tenants?: number;
   /** Process ids by role; children of theirs count with them. */

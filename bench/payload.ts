@@ -51,9 +51,12 @@ export interface Senders {
 /** What goes out, one request after the other in turn. */
 export function rawRequests(payload: Payload, { headers = {}, tenants = 0 }: Senders): readonly Buffer[] {
   if (tenants === 0) return [rawRequest(payload, headers)];
-  return Array.from({ length: tenants }, (_, at) =>
-    rawRequest(payload, { authorization: `Bearer ${token(`tenant-${at}`)}`, ...headers }),
-  );
+  return Array.from({ length: tenants }, (_, at) => rawRequest(asTenant(payload, at), headers));
+}
+
+/** The same from `tenant-<at>`. */
+export function asTenant(payload: Payload, at: number): Payload {
+  return { ...payload, headers: { ...payload.headers, authorization: `Bearer ${token(`tenant-${at}`)}` } };
 }
 
 function rawRequest({ path, headers, body }: Payload, more: Readonly<Record<string, string>>): Buffer {

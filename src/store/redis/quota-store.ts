@@ -12,7 +12,7 @@ import type { Keys } from './keys.ts';
 import { createLimitEnds } from './limit-ends.ts';
 import type { RunScript } from './script-runner.ts';
 import type { StoreBreaker } from './store-breaker.ts';
-import type { TenantIndex } from './tenant-index.ts';
+import type { Swept, TenantIndex } from './tenant-index.ts';
 import { createWindowTerms, type WindowTerms } from './window-terms.ts';
 
 /** The store keeps ledgers and the index of tenants for this long after their last entry. */
@@ -21,6 +21,8 @@ export const LEDGER_TTL_MS = 400 * 86_400_000;
 const SWEEPER_AWAY_MS = 86_400_000;
 const REFUSAL_MS = 10_000;
 const TENANTS_AT_ONCE = 100;
+/** Of these, so many side by side: requests have to get in between. */
+const SWEPT_AT_ONCE = 10;
 /** One script's work: other tenants wait for it. */
 const LEASES_AT_ONCE = 50;
 /** Times that one call is asked again: a clock was wrong, or leases that are over stood in the way. */
@@ -133,16 +135,21 @@ function createAdmit({
 async function sweep(options: RedisQuotaStoreOptions): Promise<number> {
   const { call, tenants } = options;
   let ended = 0;
+  const sweepTenant = async (tenant: string): Promise<Swept> => {
+    let [count, nextLease] = [LEASES_AT_ONCE, -1];
+    while (count === LEASES_AT_ONCE) {
+      [count, nextLease] = await expire(options, tenant);
+      ended += count;
+    }
+    return { tenant, nextLease };
+  };
   for (;;) {
     const claimed = await call(() => tenants.claim(TENANTS_AT_ONCE));
-    for (const tenant of claimed) {
-      let [count, nextLease] = [LEASES_AT_ONCE, -1];
-      while (count === LEASES_AT_ONCE) {
-        [count, nextLease] = await expire(options, tenant);
-        ended += count;
-      }
-      await call(() => tenants.rest(tenant, nextLease));
-    }
+    const swept: Swept[] = [];
+    // Side by side: what they ask goes out in one write. A failure leaves the others to their claim's end.
+    for (let at = 0; at < claimed.length; at += SWEPT_AT_ONCE)
+      swept.push(...(await Promise.all(claimed.slice(at, at + SWEPT_AT_ONCE).map(sweepTenant))));
+    if (swept.length > 0) await call(() => tenants.rest(swept));
     if (claimed.length < TENANTS_AT_ONCE) return ended;
   }
 }

@@ -58,9 +58,12 @@ export function rawRequests(payload: Payload, senders: Senders): readonly Buffer
   const { pathPrefix = '', headers = {}, tenants = 0 } = senders;
   const sent = { ...payload, path: `${pathPrefix}${payload.path}` };
   if (tenants === 0) return [rawRequest(sent, headers)];
-  return Array.from({ length: tenants }, (_, at) =>
-    rawRequest(sent, { authorization: `Bearer ${token(`tenant-${at}`)}`, ...headers }),
-  );
+  return Array.from({ length: tenants }, (_, at) => rawRequest(asTenant(sent, at), headers));
+}
+
+/** The same from `tenant-<at>`. */
+export function asTenant(payload: Payload, at: number): Payload {
+  return { ...payload, headers: { ...payload.headers, authorization: `Bearer ${token(`tenant-${at}`)}` } };
 }
 
 function rawRequest({ path, headers, body }: Payload, more: Readonly<Record<string, string>>): Buffer {

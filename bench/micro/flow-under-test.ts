@@ -18,8 +18,8 @@ import { createMemoryStores } from '../../src/store/memory/memory-stores.ts';
 import { createRedisStores } from '../../src/store/redis/redis-stores.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { chatPayload, type Payload } from '../payload.ts';
-import { gatewayConfig } from '../setups/gateway-config.ts';
+import { asTenant, chatPayload, type Payload } from '../payload.ts';
+import { gatewayConfig, type LimitsOn } from '../setups/gateway-config.ts';
 
 type Gateway = ReturnType<typeof createGateway>;
 
@@ -33,11 +33,16 @@ export interface GatewayShape {
   /** Sections that the configuration has besides, for files in `dir`. */
   readonly more?: (dir: string) => string;
   readonly surge?: SurgeView;
+  /** As the bench's setups have them. */
+  readonly limits?: LimitsOn;
+  readonly tenants?: number;
 }
 
 /** A gateway without its wire. */
 export interface GatewayUnderTest {
   readonly gateway: Gateway;
+  /** Null in memory. */
+  readonly redisPid: number | null;
   readonly close: () => Promise<void>;
 }
 
@@ -50,11 +55,15 @@ export interface FlowShape {
   readonly promptBytes: number;
   /** Chunks of a streamed answer; 0 for a whole one. */
   readonly chunks: number;
+  readonly limits: LimitsOn;
+  /** Requests come in turn from so many tenants; 0 for the one of most setups. */
+  readonly tenants: number;
 }
 
 /** A gateway without its wire, and one request through it from its head to its settlement. */
 export interface FlowUnderTest {
   request(): Promise<void>;
+  readonly redisPid: number | null;
   close(): Promise<void>;
 }
 
@@ -70,13 +79,20 @@ audit: { dir: ${JSON.stringify(join(dir, 'audit'))}, key_file: ${JSON.stringify(
 const READY_MS = 5000;
 
 export async function openGateway(shape: GatewayShape): Promise<GatewayUnderTest> {
-  const { everything, audit: keepsAudit = true, more = () => '', surge = NO_SURGE } = shape;
+  const {
+    everything,
+    audit: keepsAudit = true,
+    more = () => '',
+    surge = NO_SURGE,
+    limits = 'some',
+    tenants = 0,
+  } = shape;
   const dir = mkdtempSync(join(tmpdir(), 'tokenlat-micro-'));
   const redis = shape.redis === true ? await startLocalRedis(join(dir, 'redis'), () => {}) : null;
   const file = join(dir, 'tokenlat.yaml');
   const places = { listen: 10001, admin: 10002, ops: 10003, model: 10004, socketDir: dir, redis: redis?.url ?? null };
   for (const folder of ['audit', 'checkpoints']) mkdirSync(join(dir, folder));
-  writeFileSync(file, gatewayConfig({ workers: 1, everything }, places) + more(dir));
+  writeFileSync(file, gatewayConfig({ workers: 1, everything, limits, tenants }, places) + more(dir));
   const { snapshot } = load(file);
   const log = createLog({ level: snapshot.telemetry.logLevel, destination: join(dir, 'log') });
   const metrics = createMetrics({ labelValues: snapshot.telemetry.labelValues });
@@ -109,6 +125,7 @@ export async function openGateway(shape: GatewayShape): Promise<GatewayUnderTest
   await gateway.prefetch(snapshot);
   return {
     gateway,
+    redisPid: redis?.pid ?? null,
     async close() {
       await gateway.live.finished();
       await stores.flush(READY_MS);
@@ -121,14 +138,32 @@ export async function openGateway(shape: GatewayShape): Promise<GatewayUnderTest
   };
 }
 
-export async function openFlow({ everything, redis, audit, promptBytes, chunks }: FlowShape): Promise<FlowUnderTest> {
-  const { gateway, close } = await openGateway({ everything, redis, ...(audit && !everything ? { more: AUDIT } : {}) });
+export async function openFlow(shape: FlowShape): Promise<FlowUnderTest> {
+  const { everything, audit, promptBytes, chunks, tenants } = shape;
+  const { gateway, redisPid, close } = await openGateway({
+    everything,
+    redis: shape.redis,
+    limits: shape.limits,
+    tenants,
+    ...(audit && !everything ? { more: AUDIT } : {}),
+  });
   const payload = chatPayload({
     name: 'plain',
     promptBytes,
     ...(chunks > 0 ? { stream: { chunks, paceMs: 2 } } : {}),
   });
-  return { request: sender(gateway, payload, answerOf(chunks)), close };
+  const payloads = tenants === 0 ? [payload] : Array.from({ length: tenants }, (_, at) => asTenant(payload, at));
+  const senders = payloads.map((each) => sender(gateway, each, answerOf(chunks)));
+  let turn = 0;
+  return {
+    redisPid,
+    close,
+    async request() {
+      const send = senders[turn];
+      turn = (turn + 1) % senders.length;
+      await send?.();
+    },
+  };
 }
 
 const nothing = Buffer.alloc(0);

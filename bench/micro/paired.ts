@@ -18,8 +18,11 @@ const bytes = Number(words.find((word) => word.startsWith('prompt='))?.slice(7) 
 const part = 1 / (1 + bytes / 4096) / (words.includes('stream') ? 4 : 1);
 const some = (count: number): number => Math.max(4, Math.round(count * part));
 
+/** Microseconds of CPU a request: of the gateway, and of its Redis (0 without one). */
+type Cost = readonly [own: number, redis: number];
+
 /** Starts one tree's flow; each call asks it for a round. */
-function start(tree: string): { readonly child: ChildProcess; readonly ask: (requests: number) => Promise<number> } {
+function start(tree: string): { readonly child: ChildProcess; readonly ask: (requests: number) => Promise<Cost> } {
   const script = join(tree, 'bench/micro/request-flow.ts');
   const child = spawn(process.execPath, [script, 'serve', ...words], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout });
@@ -28,7 +31,8 @@ function start(tree: string): { readonly child: ChildProcess; readonly ask: (req
     async ask(requests) {
       child.stdin.write(`${requests}\n`);
       const [line] = (await once(lines, 'line')) as [string];
-      return Number(line);
+      const [own = Number.NaN, redis = 0] = line.split(' ').map(Number);
+      return [own, redis];
     },
   };
 }
@@ -36,7 +40,7 @@ function start(tree: string): { readonly child: ChildProcess; readonly ask: (req
 const median = (figures: readonly number[]): number => figures.toSorted((a, b) => a - b)[figures.length >> 1] ?? NaN;
 
 const trees = [start(other), start(join(import.meta.dirname, '../..'))] as const;
-const taken: readonly [number[], number[]] = [[], []];
+const taken: readonly [Cost[], Cost[]] = [[], []];
 const [one, two] = trees;
 for (let pair = 0; pair < 8; pair += 1) for (const tree of [one, two]) await tree.ask(some(WARM_UP / 8));
 for (let pair = 0; pair < PAIRS; pair += 1) {
@@ -44,11 +48,14 @@ for (let pair = 0; pair < PAIRS; pair += 1) {
   for (const at of order) taken[at].push(await trees[at].ask(some(REQUESTS)));
 }
 for (const { child } of trees) child.stdin?.end();
-const [before, after] = taken;
-const ratios = after.map((figure, at) => figure / (before[at] ?? NaN));
 const shown = (figures: readonly number[]): string =>
   `median ${median(figures).toFixed(1)}, least ${Math.min(...figures).toFixed(1)} µs`;
-console.log(
-  `${words.join(' ') || 'everything'}: other ${shown(before)}; this ${shown(after)}; ratio ${median(ratios).toFixed(3)}`,
-);
+for (const [at, name] of ['gateway', 'Redis'].entries()) {
+  const [before, after] = taken.map((costs) => costs.map((cost) => cost[at] ?? Number.NaN));
+  if (before === undefined || after === undefined || (at === 1 && !words.includes('redis'))) continue;
+  const ratios = after.map((figure, pair) => figure / (before[pair] ?? Number.NaN));
+  console.log(
+    `${name}, ${words.join(' ') || 'everything'}: other ${shown(before)}; this ${shown(after)}; ratio ${median(ratios).toFixed(3)}`,
+  );
+}
 process.exit();

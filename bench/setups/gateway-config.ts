@@ -1,3 +1,6 @@
+/** No limit, those of most deployments, or each one that there is at every level. */
+export type LimitsOn = 'none' | 'some' | 'all';
+
 /** What a gateway of the bench is to do. */
 export interface GatewayShape {
   readonly workers: number;
@@ -5,8 +8,8 @@ export interface GatewayShape {
   readonly grpc?: 'lean' | 'grpc-js';
   /** CEL routes with a score, the word filter, prices, limits, audit and a log line a request; or none of these. */
   readonly everything: boolean;
-  /** With everything on: no limit, those of most deployments, or each one that there is at every level. */
-  readonly limits?: 'none' | 'some' | 'all';
+  /** With everything on; some where nothing is said. */
+  readonly limits?: LimitsOn;
   /** With everything on: so many tenants `tenant-0` and on, beside the one of most workloads. */
   readonly tenants?: number;
   /** With everything on: a second backend to choose from, and to go to when the first one fails. */
@@ -47,7 +50,7 @@ const LIMITS = {
     line_limits: { default: ${ALL} }
     model_limits: { bench-chat: ${ALL} }
 `,
-} as const;
+} as const satisfies Readonly<Record<LimitsOn, string>>;
 
 /** The configuration as a file's text. */
 export function gatewayConfig(shape: GatewayShape, places: GatewayPlaces): string {
@@ -123,7 +126,7 @@ audit:
 telemetry: { log_level: info }
 `;
 
-function tenant(name: string, limits: keyof typeof LIMITS): string {
+function tenant(name: string, limits: LimitsOn): string {
   return `  - name: ${name}\n    tier: premium\n${LIMITS[limits]}`;
 }
 

@@ -47,9 +47,14 @@ export function spendEntryOf(event: LedgerEvent, zone?: string): SpendEntry {
   };
 }
 
-/** As `rollup.lua` reads it. */
-export function serializeEntry({ hour, day, sums, head, tail, top }: SpendEntry): string {
-  return [hour, day, ...sums, head, tail, top].join('\t');
+/** As `rollup.lua` takes it. */
+export function entryFields({ hour, day, sums, head, tail, top }: SpendEntry): readonly (string | number)[] {
+  return [hour, day, ...sums, head, tail, top];
+}
+
+/** As `rollup.lua` reads it in the record of an operation. */
+export function serializeEntry(entry: SpendEntry): string {
+  return entryFields(entry).join('\t');
 }
 
 function memberOf(event: LedgerEvent, time: number): string {

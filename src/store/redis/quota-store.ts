@@ -1,18 +1,19 @@
 import type { OperationId } from '../../core/ids.ts';
-import type { LimitLine, LimitState } from '../../core/limit.ts';
 import type { LedgerEvent } from '../../core/ledger-event.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { StoreUnavailable } from '../../core/ports/quota-store.ts';
-import type { AdmitResult, OnExpired, QuotaStore } from '../../core/ports/quota-store.ts';
+import type { OnExpired, QuotaStore } from '../../core/ports/quota-store.ts';
 import type { LedgerSettings } from '../ledger-settings.ts';
-import { serializeEntry, spendEntryOf } from '../spend-entry.ts';
-import { assertAmounts, assertLines, assertWhole } from '../whole-number.ts';
+import { entryFields, serializeEntry, spendEntryOf } from '../spend-entry.ts';
+import { assertAmounts, assertWhole } from '../whole-number.ts';
+import { readAdmission, readStates } from './admission-reply.ts';
 import { encodeKeyPart } from './keys.ts';
 import type { Keys } from './keys.ts';
+import { createLimitEnds } from './limit-ends.ts';
 import type { RunScript } from './script-runner.ts';
 import type { StoreBreaker } from './store-breaker.ts';
-import type { TenantIndex } from './tenant-index.ts';
-import { createWindowTerms } from './window-terms.ts';
+import type { Swept, TenantIndex } from './tenant-index.ts';
+import { createWindowTerms, type WindowTerms } from './window-terms.ts';
 
 /** The store keeps ledgers and the index of tenants for this long after their last entry. */
 export const LEDGER_TTL_MS = 400 * 86_400_000;
@@ -20,6 +21,8 @@ export const LEDGER_TTL_MS = 400 * 86_400_000;
 const SWEEPER_AWAY_MS = 86_400_000;
 const REFUSAL_MS = 10_000;
 const TENANTS_AT_ONCE = 100;
+/** Of these, so many side by side: requests have to get in between. */
+const SWEPT_AT_ONCE = 10;
 /** One script's work: other tenants wait for it. */
 const LEASES_AT_ONCE = 50;
 /** Times that one call is asked again: a clock was wrong, or leases that are over stood in the way. */
@@ -40,10 +43,10 @@ export function createRedisQuotaStore(options: RedisQuotaStoreOptions): QuotaSto
   const { run, keys, call, tenants, ledger, clock } = options;
   const outliveMs = ledger.keepMs + SWEEPER_AWAY_MS;
   const windows = createWindowTerms({ clock });
-  const entryOf = (event: LedgerEvent): string => serializeEntry(spendEntryOf(event, ledger.zone));
+  const endOf = createLimitEnds({ keys, windows });
 
   return {
-    admit: createAdmit({ ...options, windows, outliveMs, entryOf }),
+    admit: createAdmit({ ...options, windows, outliveMs, endOf }),
     renew: async (tenant, operation, leaseMs) => {
       assertWhole(leaseMs, 'lease');
       const reply = await call(() => {
@@ -58,8 +61,8 @@ export function createRedisQuotaStore(options: RedisQuotaStoreOptions): QuotaSto
     },
     settle: async ({ operation, tenant, actual, events }) => {
       assertAmounts(actual);
-      const booked: string[] = [];
-      for (const event of events) booked.push(JSON.stringify(event), entryOf(event));
+      const booked: (string | number)[] = [];
+      for (const event of events) booked.push(JSON.stringify(event), ...entryFields(spendEntryOf(event, ledger.zone)));
       const reply = await call(() => {
         // Who has a ledger is on the list of tenants, also when nothing was admitted.
         if (events.length > 0) tenants.touch(tenant, ledger.leaseMs);
@@ -83,20 +86,11 @@ export function createRedisQuotaStore(options: RedisQuotaStoreOptions): QuotaSto
     },
     sweep: () => sweep(options),
     peek: async (tenant, lines) => {
-      assertLines(lines);
       if (lines.length === 0) return [];
-      const counters = lines.map((line) => keys.counter(tenant, line));
       for (let round = 0; round < ROUNDS; round += 1) {
-        const reply = String(
-          await call(() =>
-            run(
-              'peek',
-              counters,
-              lines.flatMap((line) => [windows.term(line), line.limit]),
-            ),
-          ),
-        );
-        if (!windows.learn(reply)) return readStates(reply.split('|'), lines);
+        const end = endOf(tenant, lines);
+        const reply = String(await call(() => run('peek', [], [], end)));
+        if (!windows.learn(reply)) return readStates(reply, 0, lines);
       }
       throw new StoreUnavailable('the clock of Redis does not stand still');
     },
@@ -106,37 +100,29 @@ export function createRedisQuotaStore(options: RedisQuotaStoreOptions): QuotaSto
 function createAdmit({
   windows,
   outliveMs,
-  entryOf,
+  endOf,
   ...options
 }: RedisQuotaStoreOptions & {
-  readonly windows: ReturnType<typeof createWindowTerms>;
+  readonly windows: WindowTerms;
   readonly outliveMs: number;
-  readonly entryOf: (event: LedgerEvent) => string;
+  readonly endOf: ReturnType<typeof createLimitEnds>;
 }): QuotaStore['admit'] {
-  const { run, keys, call, tenants } = options;
-  /** Names of the counters of lists that come again. */
-  const known = new WeakMap<readonly LimitLine[], { readonly tenant: string; readonly counters: readonly string[] }>();
-  const countersOf = (tenant: string, lines: readonly LimitLine[]): readonly string[] => {
-    const last = known.get(lines);
-    if (last !== undefined && last.tenant === tenant) return last.counters;
-    assertLines(lines);
-    const counters = lines.map((line) => keys.counter(tenant, line));
-    known.set(lines, { tenant, counters });
-    return counters;
-  };
+  const { run, keys, call, tenants, ledger } = options;
+  const expiryOf = (event: LedgerEvent | null): readonly [event: string, entry: string] =>
+    event === null ? ['', ''] : [JSON.stringify(event), serializeEntry(spendEntryOf(event, ledger.zone))];
   return async ({ operation, tenant, lines, amounts, leaseMs, onExpiry }) => {
     assertAmounts(amounts);
     assertWhole(leaseMs, 'lease');
-    const counters = countersOf(tenant, lines);
-    const [event, entry] = onExpiry === null ? ['', ''] : [JSON.stringify(onExpiry), entryOf(onExpiry)];
-    const refusedMs = Math.min(leaseMs, REFUSAL_MS);
+    const [event, entry] = expiryOf(onExpiry);
+    const { requests, tokens, spend = 0 } = amounts;
+    const named = [keys.operation(tenant, operation), keys.leases(tenant)];
+    const times = [encodeKeyPart(operation), leaseMs, leaseMs + outliveMs, Math.min(leaseMs, REFUSAL_MS)];
     for (let round = 1; round <= ROUNDS; round += 1) {
-      const last = round === ROUNDS ? '1' : '0';
-      const args = [encodeKeyPart(operation), leaseMs, outliveMs, refusedMs, event, entry, last];
-      for (const line of lines) args.push(windows.term(line), line.unit.charAt(0), amounts[line.unit] ?? 0, line.limit);
+      const args = [...times, event, entry, round === ROUNDS ? '1' : '0', requests, tokens, spend];
+      const end = endOf(tenant, lines);
       const reply = await call(() => {
         tenants.touch(tenant, leaseMs);
-        return run('admit', [keys.operation(tenant, operation), keys.leases(tenant), ...counters], args);
+        return run('admit', named, args, end);
       });
       const text = String(reply);
       if (text === 'x') await expire(options, tenant);
@@ -149,16 +135,21 @@ function createAdmit({
 async function sweep(options: RedisQuotaStoreOptions): Promise<number> {
   const { call, tenants } = options;
   let ended = 0;
+  const sweepTenant = async (tenant: string): Promise<Swept> => {
+    let [count, nextLease] = [LEASES_AT_ONCE, -1];
+    while (count === LEASES_AT_ONCE) {
+      [count, nextLease] = await expire(options, tenant);
+      ended += count;
+    }
+    return { tenant, nextLease };
+  };
   for (;;) {
     const claimed = await call(() => tenants.claim(TENANTS_AT_ONCE));
-    for (const tenant of claimed) {
-      let [count, nextLease] = [LEASES_AT_ONCE, -1];
-      while (count === LEASES_AT_ONCE) {
-        [count, nextLease] = await expire(options, tenant);
-        ended += count;
-      }
-      await call(() => tenants.rest(tenant, nextLease));
-    }
+    const swept: Swept[] = [];
+    // Side by side: what they ask goes out in one write. A failure leaves the others to their claim's end.
+    for (let at = 0; at < claimed.length; at += SWEPT_AT_ONCE)
+      swept.push(...(await Promise.all(claimed.slice(at, at + SWEPT_AT_ONCE).map(sweepTenant))));
+    if (swept.length > 0) await call(() => tenants.rest(swept));
     if (claimed.length < TENANTS_AT_ONCE) return ended;
   }
 }
@@ -191,24 +182,4 @@ async function expire(
 
 function heldEvents({ holdEvents, maxEvents }: LedgerSettings): number {
   return Math.max(maxEvents, holdEvents?.() ?? 0);
-}
-
-function readStates(parts: readonly string[], lines: readonly LimitLine[]): LimitState[] {
-  return lines.map((line, i) => {
-    const part = parts[i] ?? '';
-    const comma = part.indexOf(',');
-    if (comma === -1) throw new TypeError('a line is missing in the reply');
-    return { line, remaining: Number(part.slice(0, comma)), resetMs: Number(part.slice(comma + 1)) };
-  });
-}
-
-/** `h|<remaining>,<reset>|...` or `d,<line>,<wait>|...`. */
-function readAdmission(reply: string, lines: readonly LimitLine[]): AdmitResult {
-  const [verdict = '', ...parts] = reply.split('|');
-  const limits = readStates(parts, lines);
-  if (verdict === 'h') return { kind: 'held', limits };
-  const [, index, wait] = verdict.split(',');
-  const by = limits[Number(index)];
-  if (by === undefined) throw new TypeError('the refusing line is missing in the reply');
-  return { kind: 'denied', by, limits, retryAfterMs: Number(wait) };
 }

@@ -65,6 +65,8 @@ export function createRedisStores({
   watch(client, breaker);
   const run = createScriptRunner({ client, sources, pacer: createWritePacer(client) });
   const tenants = createTenantIndex({ run, keys, clock, leaseMs: ledger.leaseMs, keepMs: LEDGER_TTL_MS });
+  // A new connection may lead to a store that lost what it was told last.
+  client.on('ready', () => tenants.forget());
   const { call } = breaker;
   const spool = createSettlementSpool({
     quota: createRedisQuotaStore({ run, keys, call, tenants, ledger, clock, onExpired }),

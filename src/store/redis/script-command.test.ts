@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Command } from 'ioredis';
-import { ScriptCommand } from './script-command.ts';
+import { ScriptCommand, scriptEnd } from './script-command.ts';
 
 test('is written as the client writes it, whatever the arguments', () => {
   const text = fc.oneof(
@@ -16,4 +16,12 @@ test('is written as the client writes it, whatever the arguments', () => {
       assert.equal(new ScriptCommand('hash', keys, args).toWritable(), plain.toWritable({}));
     }),
   );
+});
+
+test('keys and arguments that were made into text once come last', () => {
+  const end = scriptEnd(['k{é}'], ['day', 7]);
+  const command = new ScriptCommand('hash', ['a', 'b'], [1, 'two'], end);
+  const plain = new Command('evalsha', ['hash', '3', 'a', 'b', 'k{é}', '1', 'two', 'day', '7']);
+  assert.equal(command.toWritable(), plain.toWritable({}));
+  assert.deepEqual(command.getKeys(), ['a', 'b', 'k{é}']);
 });

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import type { RedisClient } from './connection.ts';
-import { ScriptCommand } from './script-command.ts';
+import { ScriptCommand, type ScriptEnd } from './script-command.ts';
 import type { WritePacer } from './write-pacer.ts';
 
 const PARTS = {
-  admit: ['clock', 'counters', 'admit'],
-  settle: ['clock', 'counters', 'rollup', 'settle'],
-  expire: ['clock', 'counters', 'rollup', 'expire'],
-  peek: ['clock', 'counters', 'peek'],
+  admit: ['clock', 'record', 'windows', 'lines', 'admit'],
+  settle: ['clock', 'record', 'windows', 'correct', 'rollup', 'settle'],
+  expire: ['clock', 'record', 'windows', 'correct', 'rollup', 'expire'],
+  peek: ['clock', 'record', 'windows', 'lines', 'peek'],
   renew: ['clock', 'renew'],
   touch: ['clock', 'touch'],
   claim: ['clock', 'claim'],
@@ -30,11 +30,15 @@ const PATIENT: ReadonlySet<string> = new Set(['settle', 'trace']);
 export type ScriptName = keyof typeof PARTS;
 export type ScriptSources = Readonly<Record<ScriptName, string>>;
 
-/** Runs a script by name on the keys' node. Rejects as the client does; knows no deadline. */
+/**
+ * Runs a script by name on the keys' node. `end`: what comes after those keys and arguments. Rejects as the client does; knows
+ * no deadline.
+ */
 export type RunScript = (
   name: ScriptName,
   keys: readonly string[],
   args: readonly (string | number)[],
+  end?: ScriptEnd,
 ) => Promise<unknown>;
 
 /** Reads the scripts that lie beside this file. */
@@ -61,12 +65,13 @@ export function createScriptRunner({
   const hashes = Object.fromEntries(
     Object.entries(sources).map(([name, text]) => [name, createHash('sha1').update(text).digest('hex')]),
   ) as ScriptSources;
-  return (name, keys, args) => {
+  return (name, keys, args, end) => {
     const send = (): Promise<unknown> =>
-      client.sendCommand(new ScriptCommand(hashes[name], keys, args)) as Promise<unknown>;
+      client.sendCommand(new ScriptCommand(hashes[name], keys, args, end)) as Promise<unknown>;
     return (PATIENT.has(name) ? pacer.patient(send) : send()).catch((error: unknown) => {
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return client.eval(sources[name], keys.length, ...keys, ...args);
+      const allKeys = [...keys, ...(end?.keys ?? [])];
+      return client.eval(sources[name], allKeys.length, ...allKeys, ...args, ...(end?.args ?? []));
     });
   };
 }

@@ -3,13 +3,15 @@ import type { Keys } from './keys.ts';
 import type { RunScript } from './script-runner.ts';
 
 /** A touch is repeated after this long. */
-const TOUCH_EVERY_MS = 5000;
+const TOUCH_EVERY_MS = 30_000;
 /** A tenant without reservations leaves the sweeper's list when it was not touched for this long. */
 const GRACE_MS = 3 * TOUCH_EVERY_MS;
+/** Nobody waits longer than this for a look, however long leases are. */
+const LOOK_AGAIN_MS = 60_000;
 /** A sweeper that dies leaves its tenants to others after this long. */
 const CLAIM_MS = 5000;
 /** Touches remembered in this process. */
-const MEMORY = 10_000;
+const MEMORY = 50_000;
 
 export interface TenantIndex {
   /**
@@ -20,8 +22,16 @@ export interface TenantIndex {
   readonly touch: (tenant: string, leaseMs: number) => void;
   /** Tenants that may have leases to end, for this caller alone for a while. */
   readonly claim: (count: number) => Promise<readonly string[]>;
-  /** After a sweep: `nextLease` is when the next lease ends, -1 when none is open. */
-  readonly rest: (tenant: string, nextLease: number) => Promise<void>;
+  /** After a sweep of some tenants: when the next lease of each ends, -1 when none is open. */
+  readonly rest: (swept: readonly Swept[]) => Promise<void>;
+  /** Sends each tenant's next touch: the store may have lost some. */
+  readonly forget: () => void;
+}
+
+/** A tenant that the sweeper looked at. */
+export interface Swept {
+  readonly tenant: string;
+  readonly nextLease: number;
 }
 
 /** Which tenants have been used and which of them the sweeper must visit. Members are JSON: any text, one to one. */
@@ -35,12 +45,12 @@ export function createTenantIndex({
   readonly run: RunScript;
   readonly keys: Keys;
   readonly clock: Clock;
-  /** Usual length of a lease; tenants in use are visited twice as often. */
+  /** Usual length of a lease. A tenant in use is visited that often: what began after a look does not end before the next. */
   readonly leaseMs: number;
   readonly keepMs: number;
 }): TenantIndex {
   const touched = new Map<string, { readonly at: number; readonly leaseMs: number }>();
-  const lookAgainMs = Math.ceil(Math.min(Math.max(leaseMs / 2, 50), GRACE_MS));
+  const lookAgainMs = Math.min(Math.max(leaseMs, 50), LOOK_AGAIN_MS);
 
   return {
     touch: (tenant, lease) => {
@@ -57,8 +67,11 @@ export function createTenantIndex({
       const members = (await run('claim', [keys.due], [count, CLAIM_MS])) as readonly string[];
       return members.map((member) => JSON.parse(member) as string);
     },
-    rest: async (tenant, nextLease) => {
-      await run('rest', [keys.tenants, keys.due], [JSON.stringify(tenant), nextLease, lookAgainMs, GRACE_MS]);
+    rest: async (swept) => {
+      if (swept.length === 0) return;
+      const words = swept.flatMap(({ tenant, nextLease }) => [JSON.stringify(tenant), nextLease]);
+      await run('rest', [keys.tenants, keys.due], [lookAgainMs, GRACE_MS, ...words]);
     },
+    forget: () => touched.clear(),
   };
 }

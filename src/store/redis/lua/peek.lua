@@ -1,10 +1,10 @@
 -- Reads lines without taking anything.
--- KEYS: one counter a line. ARGV: window, limit of each line.
--- Reply: '<remaining>,<reset ms>' of each line, or 'r,<now>' as in admit.
+-- KEYS: one counter a line. ARGV: window, unit, limit of each line.
+-- Reply: '|<remaining>,<reset ms>' of each line, or 'r,<now>' as in admit.
+local lines = open_lines(1, 1, {})
+if not lines then return 'r,' .. int(NOW) end
 local states = {}
-for i = 1, #KEYS do
-  local line = open_line(KEYS[i], ARGV[i * 2 - 1], 'r', 0, tonumber(ARGV[i * 2]))
-  if not line then return 'r,' .. int(NOW) end
-  states[i] = line_state(line, 0)
+for i = 1, #lines do
+  states[2 * i - 1], states[2 * i] = line_state(lines[i], 0)
 end
-return table.concat(states, '|')
+return string.format(string.rep('|%d,%d', #lines), unpack(states))

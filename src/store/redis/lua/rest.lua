@@ -1,11 +1,16 @@
--- Says when a swept tenant is due again; one without open reservations leaves once nobody can have used it unnoticed.
--- KEYS: tenants, due. ARGV: tenant, when its next lease ends (-1: none), ms to the next look, ms of grace.
-local next = tonumber(ARGV[2])
-if next < 0 then
-  local touched = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or '0')
-  if NOW - touched > tonumber(ARGV[4]) then
-    return redis.call('ZREM', KEYS[2], ARGV[1])
+-- Says when swept tenants are due again; one without open reservations leaves once nobody can have used it unnoticed.
+-- KEYS: tenants, due. ARGV: ms to the next look, ms of grace, then of each its name and when its next lease ends (-1: none).
+for i = 3, #ARGV, 2 do
+  local tenant, due = ARGV[i], tonumber(ARGV[i + 1])
+  if due < 0 then
+    due = NOW + tonumber(ARGV[1])
+    local touched = tonumber(redis.call('ZSCORE', KEYS[1], tenant) or '0')
+    if NOW - touched > tonumber(ARGV[2]) then due = nil end
   end
-  next = NOW + tonumber(ARGV[3])
+  if due then
+    redis.call('ZADD', KEYS[2], 'XX', due, tenant)
+  else
+    redis.call('ZREM', KEYS[2], tenant)
+  end
 end
-return redis.call('ZADD', KEYS[2], 'XX', next, ARGV[1])
+return (#ARGV - 2) / 2

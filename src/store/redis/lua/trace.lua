@@ -1,8 +1,8 @@
 -- Puts traces in front of those of the same ids.
 -- KEYS: a key a trace. ARGV: how many to keep of an id, then for each trace its text and the ms to keep it.
+local most = tonumber(ARGV[1])
 for i = 1, #KEYS do
-  redis.call('LPUSH', KEYS[i], ARGV[2 * i])
-  redis.call('LTRIM', KEYS[i], 0, tonumber(ARGV[1]) - 1)
+  if redis.call('LPUSH', KEYS[i], ARGV[2 * i]) > most then redis.call('LTRIM', KEYS[i], 0, most - 1) end
   redis.call('PEXPIRE', KEYS[i], ARGV[2 * i + 1])
 end
 return #KEYS

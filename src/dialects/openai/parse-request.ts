@@ -38,6 +38,7 @@ export function parseRequest(head: RequestHead, body: Buffer, limits: JsonLimits
   else checkPrompt(json, endpoint === 'completions' ? 'prompt' : 'input');
   const texts =
     endpoint === 'chat' ? chatTexts(json, longStrings) : plainTexts(json, longStrings, ['prompt', 'suffix', 'input']);
+  const tokens = promptTokens(endpoint, json, texts);
   longStrings.fill();
   const options = member(json, 'stream_options');
   const stream = endpoint !== 'embeddings' && member(json, 'stream') === true;
@@ -53,7 +54,7 @@ export function parseRequest(head: RequestHead, body: Buffer, limits: JsonLimits
     // `best_of` answers are made, and paid for, though fewer are shown.
     n: largest(json, 'n', 'best_of') ?? 1,
     texts,
-    promptTokens: promptTokens(endpoint, json, texts),
+    promptTokens: tokens,
   };
 }
 

@@ -56,7 +56,8 @@ test('a message is a view of a small read, and a copy out of a large one, whose 
       messages.map(({ length }) => length),
       sizes,
     );
-    return messages.map((message) => message.buffer === bytes.buffer);
+    bytes.fill('y');
+    return messages.map((message) => message.includes('y'));
   };
   assert.deepEqual(isView([20_000, 100]), [false, false]);
   assert.deepEqual(isView([3000, 100]), [true, true]);

@@ -34,20 +34,22 @@ export function stretches(text: string, { parts }: PartedProfile, mask: number, 
   let end = -1;
   for (const [part, flags] of parts.entries()) {
     if ((flags & mask) === 0) continue;
-    const from = part * PART - BEFORE - margin;
+    const from = wordsBefore(text, part * PART - BEFORE - margin, Math.max(0, end));
     if (start === -1 || from > end) {
       if (start !== -1) found.push(text.slice(start, end));
-      start = wordsBefore(text, from);
+      start = from;
     }
-    end = wordsBehind(text, (part + 1) * PART + margin);
+    const reach = (part + 1) * PART + margin;
+    // What was gone over once in search of words is not again.
+    if (reach > end) end = wordsBehind(text, reach);
   }
   if (start !== -1) found.push(text.slice(start, end));
   return found;
 }
 
-function wordsBefore(text: string, from: number): number {
-  for (let at = from; at > 0; at -= 1) if (partsWords(text, at)) return at + 1;
-  return 0;
+function wordsBefore(text: string, from: number, least: number): number {
+  for (let at = from; at > least; at -= 1) if (partsWords(text, at)) return at + 1;
+  return least;
 }
 
 function wordsBehind(text: string, from: number): number {

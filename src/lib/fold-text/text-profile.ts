@@ -52,7 +52,7 @@ function pairFlags(before: number, kind: number, unit: number): number {
  */
 export function profileText(text: string, start = 0, end = text.length): number {
   let flags = 0;
-  let before = BLANK;
+  let before = start === 0 ? BLANK : (KINDS[text.charCodeAt(start - 1)] ?? OTHER);
   let beforeMark = BLANK;
   let word = 0;
   let alone = 0;

@@ -52,6 +52,19 @@ test('a disguise in the middle of a long text is found as in a short one, wherev
   for (const disguise of DISGUISES) assert.ok(filter.find(`say ${disguise} now`) !== null, disguise);
 });
 
+test('a text without two words beside each other takes time in proportion to its length', () => {
+  const took = (units: number): number => {
+    // Parts that call for a look, and parts that do not, in turn.
+    const text = `${'abc,'.repeat(1024)}${'x1,'.repeat(4)}`.repeat(units / 4108);
+    const began = performance.now();
+    assert.equal(filter.find(text), null);
+    return performance.now() - began;
+  };
+  took(100_000);
+  // Generous: work that grew with the square of it would take minutes.
+  assert.ok(took(4_000_000) < 5000);
+});
+
 test('long honest texts stay honest, whatever odd words they hold', () => {
   const odd = fc.constantFrom(
     'c0-p0',

@@ -169,7 +169,8 @@ export function createTermFilter(terms: readonly string[]): TermFilter {
         if (hit !== null) return hit;
       }
       if ((flags & ENCODED) !== 0) {
-        for (const decoded of decodeBase64(text)) {
+        const places = (flags & NON_ASCII) === 0 ? stretches(text, profile, ENCODED, 0) : [text];
+        for (const decoded of places.flatMap((place) => decodeBase64(place))) {
           const hit = findDecoded(compiled, decoded.text, 'base64');
           if (hit !== null) return hit;
         }

@@ -16,7 +16,7 @@ import { referenceProcess } from '../../test/support/ext-proc-reference.ts';
 import { frame } from '../../test/support/raw-grpc-frames.ts';
 import { chatPayload } from '../payload.ts';
 
-const ROUNDS = 6;
+const ROUNDS = 10;
 const REQUESTS = 2000;
 const AT_ONCE = 4;
 /** What Envoy is told to take. */
@@ -117,7 +117,7 @@ async function request(session: ClientHttp2Session): Promise<void> {
 const dir = mkdtempSync(join(tmpdir(), 'tokenlat-wire-'));
 const socket = join(dir, 'socket');
 const server = fork(join(import.meta.dirname, 'wire-main.ts'), [socket, ...words], {
-  execArgv: process.execArgv,
+  execArgv: [...process.execArgv, '--max-semi-space-size=64'],
 });
 await once(server, 'message');
 const session = connect('http://gateway', {

@@ -13,13 +13,13 @@ const [path = '', runDir = ''] = process.argv.slice(2);
 let parts: Record<string, string> = {};
 let bodies: string[] = [];
 
-function record(message: ProcessingResponse): Buffer {
+function record(message: ProcessingResponse): readonly Buffer[] {
   const bytes = encodeProcessingResponse(message);
   const text = bytes.toString('base64');
   if (message.kind === 'response_body') bodies.push(text);
   else if (message.kind === 'request_headers' && message.change.replace === true) parts['attempt'] = text;
   else parts[message.kind] = text;
-  return bytes;
+  return [bytes];
 }
 
 function part(name: string): string {

@@ -1,3 +1,4 @@
+import type { Body } from './body-pieces.ts';
 import type { ChatRequest, Endpoint } from './chat-request.ts';
 import type { GatewayError } from './error.ts';
 import type { HeaderPair, RequestHead, ResponseHead } from './http.ts';
@@ -9,7 +10,7 @@ export interface UpstreamRequest {
   /** Path with query, after the backend's base path. */
   readonly path: string;
   readonly headers: readonly HeaderPair[];
-  readonly body: Buffer;
+  readonly body: Body;
 }
 
 /** What we know of a piece of an answer without reading it again. */

@@ -1,3 +1,4 @@
+import type { Body } from './body-pieces.ts';
 import type { Attributes, LocalResponse, RequestHead, ResponseHead } from './http.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import type { Mutation } from './mutation.ts';
@@ -50,7 +51,7 @@ export type Watch = 'none' | 'head' | 'body';
 export interface AttemptRequest {
   readonly kind: 'replace';
   readonly mutation: Mutation;
-  readonly body: Buffer;
+  readonly body: Body;
   readonly watch: Watch;
 }
 

@@ -1,7 +1,7 @@
 import { decodeHealthCheckRequest, encodeHealthCheckResponse, type HealthCheckRequest } from './codec/health-check.ts';
 import { MalformedMessage } from './codec/malformed-message.ts';
 import { deserializeProcessingRequest } from './codec/processing-request.ts';
-import { encodeProcessingResponse } from './codec/processing-response.ts';
+import { encodeInPieces } from './codec/processing-response.ts';
 import type { ProcessCall, ProcessListener } from './drive-stream.ts';
 import { type AnyMethod, anyMethod, STATUS } from './grpc/call.ts';
 
@@ -9,7 +9,7 @@ import { type AnyMethod, anyMethod, STATUS } from './grpc/call.ts';
 export const SERVICE_NAME = 'envoy.service.ext_proc.v3.ExternalProcessor';
 
 /** How its messages are read and written. */
-export const PROCESS_CODEC = { decode: deserializeProcessingRequest, encode: encodeProcessingResponse };
+export const PROCESS_CODEC = { decode: deserializeProcessingRequest, encode: encodeInPieces };
 
 /** `envoy.service.ext_proc.v3.ExternalProcessor` with our codec in it. */
 export function externalProcessor(serve: (call: ProcessCall) => ProcessListener): AnyMethod {

@@ -1,3 +1,4 @@
+import { wholeBody } from '../core/body-pieces.ts';
 import type { AttemptReply, AttemptRequest } from '../core/exchange.ts';
 import { HeaderList, type HeaderPair, type LocalResponse, type RequestHead, type ResponseHead } from '../core/http.ts';
 
@@ -79,7 +80,7 @@ function plainBytes(message: Ask | Answer): unknown {
   if (message.kind === 'response-body') return { ...message, chunk: view(message.chunk) };
   if (message.kind !== 'opened') return message;
   const { opened } = message;
-  if (opened.kind === 'replace') return { ...message, opened: { ...opened, body: view(opened.body) } };
+  if (opened.kind === 'replace') return { ...message, opened: { ...opened, body: view(wholeBody(opened.body)) } };
   return { ...message, opened: { ...opened, response: { ...opened.response, body: view(opened.response.body) } } };
 }
 

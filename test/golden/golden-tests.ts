@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { wholeBody } from '../../src/core/body-pieces.ts';
 import type { BackendDialect, DecodeContext } from '../../src/core/dialect.ts';
 import { HeaderList } from '../../src/core/http.ts';
 import type { Deployment } from '../../src/core/snapshot.ts';
@@ -62,7 +63,7 @@ export function goldenTests({ name: dialect, backend, deployment, model, content
   const names = readdirSync(folder);
   assert.ok(names.length > 0);
   for (const name of names.filter((file) => file.endsWith('.request.json'))) {
-    test(name, () => compare(name.replace('.json', `.${dialect}.json`), backend.encode(parse(read(name)), deployment).body));
+    test(name, () => compare(name.replace('.json', `.${dialect}.json`), wholeBody(backend.encode(parse(read(name)), deployment).body)));
   }
   for (const name of names.filter((file) => file.includes('.upstream.'))) {
     test(name, () => compare(name.replace('.upstream.', '.client.'), answerFor(name, name.endsWith('.sse'))));

@@ -6,6 +6,7 @@ import { type DemoOpenAiOptions, startDemoOpenAi } from '../../scripts/demo/mode
 import type { DemoServer } from '../../scripts/demo/model-servers/demo-server.ts';
 import { type DemoVllmOptions, startDemoVllm } from '../../scripts/demo/model-servers/demo-vllm-server.ts';
 import { createVllmGenerate } from '../../src/dialects/vllm-generate/dialect.ts';
+import { wholeBody } from '../../src/core/body-pieces.ts';
 import { HeaderList } from '../../src/core/http.ts';
 import { chatRequest, decodeContext, deployment } from '../golden/vllm-generate/request.ts';
 
@@ -176,7 +177,7 @@ for (const separator of ['newline', 'nul'] as const) {
         const response = await fetch(server.url + path, {
           method: 'POST',
           headers: headers.map(([a, b]) => [a, b]),
-          body: Uint8Array.from(body),
+          body: Uint8Array.from(wholeBody(body)),
         });
         const head = { status: response.status, headers: new HeaderList([...response.headers]) };
         const decoder = dialect.decoder(head, decodeContext(request, { deployment: target }));

@@ -80,7 +80,7 @@ export class EnvoyModel {
   #bodyAnswered(
     kind: string,
     side: Direction,
-    body: { readonly kind: string; readonly bytes: Uint8Array; readonly end?: boolean } | undefined,
+    body: { readonly kind: string; readonly bytes: { readonly length: number }; readonly end?: boolean } | undefined,
   ): void {
     if (this.#level === 'attempt') this.faults.push('a body answered by a try');
     if (side.headers !== 'answered' || side.headOnly || side.bodies === 0) {

@@ -1,3 +1,4 @@
+import { wholeBody } from '../../core/body-pieces.ts';
 import type { ChatRequest } from '../../core/chat-request.ts';
 import type { BackendDialect, ChatEvent } from '../../core/dialect.ts';
 import { newRequestId } from '../../core/ids.ts';
@@ -77,7 +78,7 @@ function questionOf(
     path: pairs.find(([name]) => name === ':path')?.[1] ?? path,
     method: 'POST',
     headers: pairs.filter(([name]) => !name.startsWith(':')),
-    body,
+    body: wholeBody(body),
     timeoutMs,
     maxBytes: MAX_BYTES,
     allowLinkLocal: backend.probes?.allowLinkLocal ?? false,

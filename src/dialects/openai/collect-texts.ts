@@ -1,5 +1,8 @@
 import type { TextPart } from '../../core/chat-request.ts';
 import { isObject, type Json, type JsonObject } from '../../core/json.ts';
+import type { LongString } from '../../lib/json-span/long-string.ts';
+import type { LongStrings } from '../../lib/json-span/long-strings.ts';
+import { LongText } from './long-text.ts';
 
 /** Members whose strings name or encode something and are not read as text. */
 const NOT_TEXT: ReadonlySet<string> = new Set([
@@ -29,51 +32,62 @@ const DEFINITIONS = [
 
 /**
  * Every text of a chat request that a model would read, with its place. Walks the whole of each message, so that text in
- * part types and members that are not known yet is seen as well; in definitions the keys count too (names of arguments).
+ * part types and members that are not known yet is seen as well; in definitions the keys count too (names of arguments). The long
+ * strings are not in their places yet.
  */
-export function chatTexts(json: JsonObject): TextPart[] {
+export function chatTexts(json: JsonObject, long: LongStrings): TextPart[] {
   const out: TextPart[] = [];
   const messages = json['messages'] as readonly JsonObject[];
   messages.forEach((message, at) => {
     const role = typeof message['role'] === 'string' ? message['role'] : '';
-    walk(message, `messages[${at}]`, { role, keys: false, out });
+    walk(message, `messages[${at}]`, undefined, { role, keys: false, long, out });
   });
   for (const key of DEFINITIONS) {
-    if (Object.hasOwn(json, key)) walk(json[key] ?? null, key, { role: 'tool', keys: true, out });
+    walkMember(json, key, { role: 'tool', keys: true, long, out });
   }
   return out;
 }
 
-/** The texts of `prompt` or `input`: a string, or the strings of an array. */
-export function plainTexts(json: JsonObject, ...keys: readonly string[]): TextPart[] {
+/** The texts of members like `prompt` or `input`: a string, or the strings of an array. */
+export function plainTexts(json: JsonObject, long: LongStrings, keys: readonly string[]): TextPart[] {
   const out: TextPart[] = [];
-  for (const key of keys)
-    if (Object.hasOwn(json, key)) walk(json[key] ?? null, key, { role: 'user', keys: false, out });
+  for (const key of keys) walkMember(json, key, { role: 'user', keys: false, long, out });
   return out;
 }
 
 interface Walk {
   readonly role: string;
   readonly keys: boolean;
+  readonly long: LongStrings;
   readonly out: TextPart[];
 }
 
-/** Recursive: the body's depth is bounded before it is parsed. */
-function walk(value: Json, param: string, to: Walk): void {
-  if (typeof value === 'string') {
-    if (value !== '' && !isInlineData(value)) to.out.push({ param, role: to.role, text: value });
+function walkMember(json: JsonObject, key: string, to: Walk): void {
+  if (Object.hasOwn(json, key)) walk(json[key] ?? null, key, to.long.at(json, key), to);
+}
+
+/** Recursive: the body's depth is bounded before it is parsed. `long`: what the value really is, where it is a long string. */
+function walk(value: Json, param: string, long: LongString | undefined, to: Walk): void {
+  const { role, out } = to;
+  if (long !== undefined) {
+    if (!isInlineData(long.piece(0, INLINE_HEAD))) out.push(new LongText({ param, role, string: long }));
+  } else if (typeof value === 'string') {
+    if (value !== '' && !isInlineData(value)) out.push({ param, role, text: value });
   } else if (Array.isArray(value)) {
     (value as readonly Json[]).forEach((item, at) => {
-      if (typeof item !== 'number') walk(item, `${param}[${at}]`, to);
+      if (typeof item !== 'number') walk(item, `${param}[${at}]`, to.long.at(value, at), to);
     });
   } else if (isObject(value)) {
     for (const key of Object.keys(value)) {
-      if (to.keys) to.out.push({ param: `${param}.${key}`, role: to.role, text: key });
+      if (to.keys) out.push({ param: `${param}.${key}`, role, text: key });
       else if (NOT_TEXT.has(key)) continue;
-      walk(value[key] ?? null, `${param}.${key}`, to);
+      walk(value[key] ?? null, `${param}.${key}`, to.long.at(value, key), to);
     }
   }
 }
+
+/** How much of a text shows whether it is one; more than enough where some of it is escaped. */
+const INLINE_HEAD = 128 * 6;
 
 /** A picture or a sound in a `data:` URL. Looked at by its start alone: it may be megabytes. */
 function isInlineData(text: string): boolean {

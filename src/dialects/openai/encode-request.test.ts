@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { HeaderList } from '../../core/http.ts';
+import type { UpstreamRequest } from '../../core/dialect.ts';
 import type { Deployment } from '../../core/snapshot.ts';
 import { createOpenAiBackend, createOpenAiClient } from './dialect.ts';
 
@@ -28,7 +29,7 @@ function encode(body: string | object, target = deployment(), path = '/v1/chat/c
   return encoded;
 }
 
-const text = (encoded: { body: Buffer }): string => encoded.body.toString();
+const text = (encoded: UpstreamRequest): string => encoded.body.toString();
 const MESSAGES = '"messages":[{"role":"user","content":"hi"}]';
 
 test('only the bytes of the model change (JSON-01, JSON-04, JSON-05)', () => {

@@ -1,8 +1,9 @@
+import { BodyPieces } from '../../core/body-pieces.ts';
 import type { ChatRequest, Endpoint } from '../../core/chat-request.ts';
 import type { UpstreamRequest } from '../../core/dialect.ts';
 import type { Deployment } from '../../core/snapshot.ts';
 import { isObject } from '../../core/json.ts';
-import { applyEdits, type Edit } from '../../lib/json-span/apply-edits.ts';
+import { applyEdits, type Edit, editedPieces } from '../../lib/json-span/apply-edits.ts';
 import { parseJson } from '../../lib/json-span/parse-json.ts';
 import { objectSpan, vllmEdits } from './vllm-fields.ts';
 
@@ -12,6 +13,8 @@ const PATHS: Readonly<Record<Endpoint, string>> = {
   embeddings: '/embeddings',
 };
 const DEFAULT_BASE = '/v1';
+/** Bytes from which a body is not copied for its edits. */
+const LARGE = 16 * 1024;
 const FALSE = Buffer.from('false');
 const TRUE = Buffer.from('true');
 const INCLUDE_USAGE = Buffer.from('{"include_usage":true}');
@@ -34,7 +37,8 @@ export function encodeRequest(request: ChatRequest, deployment: Deployment): Ups
       ['accept', request.stream ? 'text/event-stream' : 'application/json'],
       ['accept-encoding', 'identity'],
     ],
-    body: applyEdits(request.raw, edits),
+    body:
+      request.raw.length < LARGE ? applyEdits(request.raw, edits) : new BodyPieces(editedPieces(request.raw, edits)),
   };
 }
 

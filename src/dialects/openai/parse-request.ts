@@ -4,12 +4,13 @@ import { type ErrorCode, GatewayError } from '../../core/error.ts';
 import type { RequestHead } from '../../core/http.ts';
 import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 import { JsonError, type JsonFault } from '../../lib/json-span/json-error.ts';
-import { type ParsedJson, parseJson } from '../../lib/json-span/parse-json.ts';
+import { type LazyJson, parseLazily } from '../../lib/json-span/parse-lazily.ts';
 import { estimateTokens } from '../../lib/token-estimate/estimate-tokens.ts';
 import { checkFields, member } from './check-fields.ts';
 import { checkMessages } from './check-messages.ts';
 import { checkPrompt, countPromptTokens } from './check-prompt.ts';
 import { chatTexts, plainTexts } from './collect-texts.ts';
+import { LongText } from './long-text.ts';
 
 const FAULTS: Readonly<Record<JsonFault, ErrorCode>> = {
   syntax: 'invalid_json',
@@ -24,15 +25,21 @@ const TOKENS_TO_ANSWER = 3;
 /** A picture of low or middle size; no text tells how large one is. */
 const TOKENS_AN_IMAGE = 765;
 
-/** A client's request, checked. Throws `GatewayError` with `param`; no message quotes the body. */
+/**
+ * A client's request, checked. Throws `GatewayError` with `param`; no message quotes the body. Its long strings are decoded when
+ * somebody reads them: the checks want to know only that they are strings.
+ */
 export function parseRequest(head: RequestHead, body: Buffer, limits: JsonLimits): ChatRequest {
   checkContentType(head);
   const endpoint = endpointOf(head.path);
-  const { json, spans } = readBody(body, limits);
+  const { json, spans, longStrings } = readBody(body, limits);
   checkFields(json);
   if (endpoint === 'chat') checkMessages(json);
   else checkPrompt(json, endpoint === 'completions' ? 'prompt' : 'input');
-  const texts = endpoint === 'chat' ? chatTexts(json) : plainTexts(json, 'prompt', 'suffix', 'input');
+  const texts =
+    endpoint === 'chat' ? chatTexts(json, longStrings) : plainTexts(json, longStrings, ['prompt', 'suffix', 'input']);
+  const tokens = promptTokens(endpoint, json, texts);
+  longStrings.fill();
   const options = member(json, 'stream_options');
   const stream = endpoint !== 'embeddings' && member(json, 'stream') === true;
   return {
@@ -47,7 +54,7 @@ export function parseRequest(head: RequestHead, body: Buffer, limits: JsonLimits
     // `best_of` answers are made, and paid for, though fewer are shown.
     n: largest(json, 'n', 'best_of') ?? 1,
     texts,
-    promptTokens: promptTokens(endpoint, json, texts),
+    promptTokens: tokens,
   };
 }
 
@@ -75,11 +82,11 @@ function endpointOf(path: string): Endpoint {
 function readBody(
   body: Buffer,
   { jsonDepth, jsonKeys }: JsonLimits,
-): { json: JsonObject; spans: ParsedJson['members'] } {
+): { json: JsonObject; spans: LazyJson['members']; longStrings: LazyJson['longStrings'] } {
   try {
-    const { value, members } = parseJson(body, { maxDepth: jsonDepth, maxKeys: jsonKeys, refuseDuplicates: true });
+    const { value, members, longStrings } = parseLazily(body, { maxDepth: jsonDepth, maxKeys: jsonKeys });
     if (!isObject(value)) throw new GatewayError('invalid_json', 'The body must be a JSON object.');
-    return { json: value, spans: members };
+    return { json: value, spans: members, longStrings };
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     throw new GatewayError(FAULTS[error.fault], error.message, { param: error.path?.slice(0, 256) ?? null });
@@ -93,7 +100,7 @@ function largest(json: JsonObject, ...keys: readonly string[]): number | null {
 
 function promptTokens(endpoint: Endpoint, json: JsonObject, texts: readonly TextPart[]): number {
   let tokens = 0;
-  for (const { text } of texts) tokens += estimateTokens(text);
+  for (const part of texts) tokens += part instanceof LongText ? part.tokens() : estimateTokens(part.text);
   if (endpoint !== 'chat') return tokens + countPromptTokens(json['prompt']) + countPromptTokens(json['input']);
   const messages = json['messages'] as readonly JsonObject[];
   tokens += TOKENS_TO_ANSWER + messages.length * TOKENS_A_MESSAGE;

@@ -1,13 +1,14 @@
+import type { BodyPieces } from '../../core/body-pieces.ts';
 import type { HeaderPair, LocalResponse } from '../../core/http.ts';
 import type { Mutation } from '../../core/mutation.ts';
 import { structSize, writeStruct } from './struct-writer.ts';
-import { fieldSize, varintSize, WireWriter } from './wire-writer.ts';
+import { fieldSize, passedBytes, varintSize, WireWriter } from './wire-writer.ts';
 
 type Metadata = Mutation['metadata'];
 
 /** What happens to a body: `whole` replaces a buffered one, `piece` is the next of a full-duplex stream. */
 export type BodyChange =
-  | { readonly kind: 'whole'; readonly bytes: Uint8Array }
+  | { readonly kind: 'whole'; readonly bytes: Uint8Array | BodyPieces }
   | { readonly kind: 'piece'; readonly bytes: Uint8Array; readonly end: boolean };
 
 /** `CommonResponse`. `replace` is CONTINUE_AND_REPLACE. */
@@ -46,8 +47,16 @@ const VARINT_1 = 0x08;
 const VARINT_2 = 0x10;
 const VARINT_5 = 0x28;
 
-/** Encodes one answer into one exact buffer, as gRPC wants it. */
+/** Encodes one answer into one exact buffer. */
 export function encodeProcessingResponse(message: ProcessingResponse): Buffer {
+  const [first = NO_BYTES, ...more] = encodeInPieces(message);
+  return more.length === 0 ? first : Buffer.concat([first, ...more]);
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** Encodes one answer. A large body is not copied: it is a piece, or some, of its own, and must not change before they are sent. */
+export function encodeInPieces(message: ProcessingResponse): readonly Buffer[] {
   const sizes: number[] = [];
   const partAt = sizes.push(0) - 1;
   const part = partSize(message, sizes);
@@ -59,7 +68,7 @@ export function encodeProcessingResponse(message: ProcessingResponse): Buffer {
     sizes[at] = size;
     total += fieldSize(size);
   }
-  const out = new WireWriter(total, sizes);
+  const out = new WireWriter(total - passedOf(message), sizes);
   out.open(bytesTag(FIELD[message.kind]));
   writePart(out, message);
   if (message.metadata !== undefined) {
@@ -67,7 +76,12 @@ export function encodeProcessingResponse(message: ProcessingResponse): Buffer {
     writeStruct(out, message.metadata);
   }
   if (!out.full) throw new RangeError('the size of an answer was reckoned wrong');
-  return out.buffer;
+  return out.pieces();
+}
+
+/** How much of an answer is not copied. */
+function passedOf(message: ProcessingResponse): number {
+  return 'change' in message && message.change.body !== undefined ? passedBytes(message.change.body.bytes.length) : 0;
 }
 
 function partSize(message: ProcessingResponse, sizes: number[]): number {
@@ -184,12 +198,12 @@ function pieceSize(bytes: Uint8Array, end: boolean): number {
 
 function writeBody(out: WireWriter, body: BodyChange): void {
   if (body.kind === 'whole') {
-    out.bytes(F1, body.bytes);
+    out.body(F1, body.bytes);
     return;
   }
   out.byte(F3);
   out.varint(pieceSize(body.bytes, body.end));
-  if (body.bytes.length > 0) out.bytes(F1, body.bytes);
+  if (body.bytes.length > 0) out.body(F1, body.bytes);
   if (body.end) {
     out.byte(VARINT_2);
     out.byte(1);

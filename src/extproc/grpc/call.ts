@@ -43,7 +43,8 @@ export interface Method<In, Out> {
   readonly path: string;
   /** Never throws: what cannot be read is a value of its own. */
   readonly decode: (bytes: Buffer) => In;
-  readonly encode: (message: Out) => Buffer;
+  /** In one piece or in more, which nobody changes afterwards. */
+  readonly encode: (message: Out) => Buffer | readonly Buffer[];
   readonly serve: (call: Call<Out>) => CallListener<In>;
 }
 

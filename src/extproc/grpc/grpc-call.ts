@@ -21,6 +21,8 @@ export interface GrpcCallOptions {
 /** Written anew for each message, and copied before the next. */
 const PREFIX = Buffer.alloc(5);
 
+const NO_BYTES = Buffer.alloc(0);
+
 const NOBODY: CallListener<unknown> = { onMessage: () => {}, onEnd: () => {}, onDrain: () => {}, onClose: () => {} };
 
 /** One gRPC call on one stream. */
@@ -48,7 +50,7 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
   constructor({ stream, head, methods, messageBytes, unfinished, onFault }: GrpcCallOptions) {
     this.#stream = stream;
     this.#head = head;
-    this.#reader = new MessageReader(messageBytes);
+    this.#reader = new MessageReader(messageBytes, unfinished === null);
     this.#unfinished = unfinished;
     this.#onFault = onFault;
     stream.handler = this;
@@ -70,9 +72,14 @@ export class GrpcCall implements StreamHandler, Call<unknown> {
       this.#hasReplied = true;
       this.#stream.sendHeaders(REPLY_HEAD);
     }
-    const bytes = method.encode(message);
-    PREFIX.writeUInt32BE(bytes.length, 1);
-    this.#stream.sendData(PREFIX, bytes);
+    const encoded = method.encode(message);
+    const [first = NO_BYTES, ...more] = Buffer.isBuffer(encoded) ? [encoded] : encoded;
+    PREFIX.writeUInt32BE(
+      more.reduce((sum, { length }) => sum + length, first.length),
+      1,
+    );
+    this.#stream.sendData(PREFIX, first);
+    for (const piece of more) this.#stream.sendData(NO_BYTES, piece);
   }
 
   pause(): void {

@@ -72,7 +72,8 @@ function serveCall(method: AnyMethod, duplex: Duplex): void {
     },
     write(message) {
       if (isOver) return;
-      const bytes = method.encode(message);
+      const encoded = method.encode(message);
+      const bytes = Buffer.isBuffer(encoded) ? encoded : Buffer.concat(encoded);
       unsent += bytes.length;
       duplex.write(bytes, () => {
         unsent -= bytes.length;

@@ -26,6 +26,7 @@ export function createLeanServer(options: GrpcServerOptions): GrpcServer {
   const accept = (socket: Socket): void => {
     const connection = new H2Connection({
       socket,
+      ownsReads: true,
       maxStreams: streams,
       now: () => performance.now(),
       onRequest: (stream, head) => new GrpcCall({ stream, head, methods: byPath, messageBytes, unfinished, onFault }),

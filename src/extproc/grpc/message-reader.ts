@@ -1,3 +1,4 @@
+import { KEPT_BYTES } from '../h2/limits.ts';
 import { STATUS } from './call.ts';
 
 /** A flag and a length: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md. */
@@ -6,9 +7,8 @@ const PREFIX_BYTES = 5;
 /** What is set aside for a message before more of it is here. */
 const FIRST_BYTES = 64 * 1024;
 
-/** A message that is a smaller share of what it came in is copied, so that it does not keep the whole of that alive. */
-const KEPT_SHARE = 8;
-const SMALL_PIECE = 4096;
+/** From a peer that is trusted, up to which size all of a message is set aside after that. */
+const WHOLE_BYTES = 4 * 1024 * 1024;
 
 /** Why a call cannot be read on. */
 export interface ReadFault {
@@ -19,9 +19,10 @@ export interface ReadFault {
 const COMPRESSED: ReadFault = { code: STATUS.unimplemented, details: 'compressed messages are not served' };
 const BAD_FLAG: ReadFault = { code: STATUS.internal, details: 'a message has an unknown flag' };
 
-/** Cuts the body of one call into messages. A message that lies whole in one piece is not copied, unless it is small. */
+/** Cuts the body of one call into messages. A message that lies whole in a small piece is not copied. */
 export class MessageReader {
   readonly #maxBytes: number;
+  readonly #leastGrowth: number;
   /** Bytes of the prefix that are here, and its length field so far. */
   #prefixed = 0;
   #length = 0;
@@ -32,8 +33,10 @@ export class MessageReader {
   message: Buffer | null = null;
   fault: ReadFault | null = null;
 
-  constructor(maxBytes: number) {
+  /** `isTrusted`: what a peer says of a message's length is believed, so that memory need not grow with what is here. */
+  constructor(maxBytes: number, isTrusted = false) {
     this.#maxBytes = maxBytes;
+    this.#leastGrowth = isTrusted ? WHOLE_BYTES : 0;
   }
 
   /** Bytes that are set aside for a message that is not whole. */
@@ -81,7 +84,9 @@ export class MessageReader {
     const wanted = this.#filled + count;
     let partial = this.#partial ?? Buffer.allocUnsafe(Math.min(this.#length, Math.max(FIRST_BYTES, count)));
     if (wanted > partial.length) {
-      const larger = Buffer.allocUnsafe(Math.min(this.#length, Math.max(wanted, partial.length * 2)));
+      const larger = Buffer.allocUnsafe(
+        Math.min(this.#length, Math.max(wanted, partial.length * 2, this.#leastGrowth)),
+      );
       partial.copy(larger, 0, 0, this.#filled);
       partial = larger;
     }
@@ -102,5 +107,5 @@ export class MessageReader {
 
 function cutOut(bytes: Buffer, start: number, end: number): Buffer {
   const view = bytes.subarray(start, end);
-  return bytes.length > SMALL_PIECE && view.length * KEPT_SHARE < bytes.length ? Buffer.from(view) : view;
+  return bytes.length > KEPT_BYTES ? Buffer.from(view) : view;
 }

@@ -198,6 +198,18 @@ test('what is legal, or may be passed over, is no error', async () => {
   peer.destroy();
 });
 
+/** DATA may come in parts: those of one stream that follow each other are one. */
+function joinedData(events: readonly string[]): readonly string[] {
+  const joined: string[] = [];
+  for (const event of events) {
+    const [, stream, size] = /^(\d+) data (\d+)$/.exec(event) ?? [];
+    const [, last, before] = /^(\d+) data (\d+)$/.exec(joined.at(-1) ?? '') ?? [];
+    if (stream === undefined || stream !== last) joined.push(event);
+    else joined[joined.length - 1] = `${stream} data ${Number(before) + Number(size)}`;
+  }
+  return joined;
+}
+
 test('bytes give the same events wherever reads cut them', async () => {
   const said = Buffer.concat([
     GREETING,
@@ -222,7 +234,7 @@ test('bytes give the same events wherever reads cut them', async () => {
         last = cut;
       }
       await peer.settle();
-      assert.deepEqual(peer.events, whole.events);
+      assert.deepEqual(joinedData(peer.events), whole.events);
       peer.destroy();
     }),
     { numRuns: 150 },
@@ -230,7 +242,7 @@ test('bytes give the same events wherever reads cut them', async () => {
   const peer = new H2Peer();
   for (const byte of said) peer.say(Buffer.from([byte]));
   for (let turn = 0; turn < 20; turn++) await peer.settle();
-  assert.deepEqual(peer.events, whole.events);
+  assert.deepEqual(joinedData(peer.events), whole.events);
 });
 
 test('any frames, mended or broken, give no fault of ours and leave nothing open', async () => {

@@ -12,6 +12,7 @@ import {
   FAREWELL_MS,
   GREETING_MS,
   IDLE_FRAMES,
+  KEPT_BYTES,
   LEAST_UPDATE,
   LIST_BYTES,
   RESETS,
@@ -28,6 +29,8 @@ import { StreamTable } from './stream-table.ts';
 export interface ConnectionOptions {
   /** Accepted, and with TLS through its handshake. */
   readonly socket: Socket;
+  /** What the socket gives is for us alone: memory of its own, which nobody else uses afterwards. */
+  readonly ownsReads?: boolean;
   /** Streams that the peer may have open at once. More are refused, which a peer may try again elsewhere. */
   readonly maxStreams: number;
   /** Milliseconds that only go forward. */
@@ -122,6 +125,7 @@ export class H2Connection {
         this.#fail(H2_ERROR.internal, 'internal error');
       }
     }
+    if (this.#options.ownsReads === true && chunk.length > KEPT_BYTES) giveBack(chunk);
   };
 
   readonly #onFrame = (
@@ -284,6 +288,11 @@ export class H2Connection {
     this.#streams.closeAll();
     this.#options.onClose();
   };
+}
+
+/** Frees the memory of a read. What still looks at it, by a mistake of ours, sees nothing. */
+function giveBack({ buffer, byteLength }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 function broken(message: string): never {

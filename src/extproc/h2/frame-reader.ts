@@ -1,10 +1,13 @@
-import { FRAME_HEAD, H2_ERROR, PREFACE } from './frame.ts';
+import { FLAG, FRAME, FRAME_HEAD, H2_ERROR, PREFACE } from './frame.ts';
 import { ConnectionError } from './h2-error.ts';
 
-/** Takes one frame. Its payload lies between `start` and `end`, and may be kept. */
+/**
+ * Takes one frame, or of DATA without padding a part of one, of which the last alone has the flag of the end. Its payload lies between
+ * `start` and `end`.
+ */
 export type OnFrame = (type: number, flags: number, stream: number, bytes: Buffer, start: number, end: number) => void;
 
-/** Cuts what a client sends, behind its preface, into frames. Only a frame that is spread over reads is copied. */
+/** Cuts what a client sends, behind its preface, into frames. DATA is not copied, nor is a frame that lies whole in one read. */
 export class FrameReader {
   readonly #maxLength: number;
   readonly #onFrame: OnFrame;
@@ -13,6 +16,10 @@ export class FrameReader {
   /** The frame of which a part is here; its head alone while the head is not whole. */
   #held: Buffer = this.#head;
   #filled = 0;
+  /** Bytes of DATA that are still to come, of which frame. */
+  #dataLeft = 0;
+  #dataFlags = 0;
+  #dataStream = 0;
   #stopped = false;
 
   /** `maxLength`: SETTINGS_MAX_FRAME_SIZE as we announce it. */
@@ -34,14 +41,18 @@ export class FrameReader {
   /** Gives out every frame that is whole now. Throws `ConnectionError`, and what `onFrame` throws. */
   push(chunk: Buffer): void {
     let at = this.isGreeted ? 0 : this.#greet(chunk);
-    if (this.#filled > 0) at = this.#fill(chunk, at);
+    if (this.#dataLeft > 0) at = this.#giveData(chunk, at);
+    else if (this.#filled > 0) at = this.#fill(chunk, at);
     while (!this.#stopped && chunk.length - at >= FRAME_HEAD) {
       const end = at + FRAME_HEAD + this.#lengthAt(chunk, at);
       if (end > chunk.length) break;
       this.#give(chunk, at, end);
       at = end;
     }
-    if (!this.#stopped && at < chunk.length) this.#hold(chunk, at);
+    if (this.#stopped || at === chunk.length) return;
+    if (chunk.length - at >= FRAME_HEAD && chunk[at + 3] === FRAME.data && ((chunk[at + 4] ?? 0) & FLAG.padded) === 0)
+      this.#beginData(chunk, at);
+    else this.#hold(chunk, at);
   }
 
   #greet(chunk: Buffer): number {
@@ -60,8 +71,23 @@ export class FrameReader {
   }
 
   #give(bytes: Buffer, at: number, end: number): void {
-    const stream = (((bytes[at + 5] ?? 0) & 0x7f) << 24) | ((bytes[at + 6] ?? 0) << 16) | ((bytes[at + 7] ?? 0) << 8);
-    this.#onFrame(bytes[at + 3] ?? 0, bytes[at + 4] ?? 0, stream | (bytes[at + 8] ?? 0), bytes, at + FRAME_HEAD, end);
+    this.#onFrame(bytes[at + 3] ?? 0, bytes[at + 4] ?? 0, streamAt(bytes, at), bytes, at + FRAME_HEAD, end);
+  }
+
+  #beginData(chunk: Buffer, at: number): void {
+    this.#dataLeft = this.#lengthAt(chunk, at);
+    this.#dataFlags = chunk[at + 4] ?? 0;
+    this.#dataStream = streamAt(chunk, at);
+    if (at + FRAME_HEAD < chunk.length) this.#giveData(chunk, at + FRAME_HEAD);
+  }
+
+  /** Gives out what is here of the DATA; gives where in the chunk that ended. */
+  #giveData(chunk: Buffer, at: number): number {
+    const end = Math.min(at + this.#dataLeft, chunk.length);
+    this.#dataLeft -= end - at;
+    const flags = this.#dataLeft === 0 ? this.#dataFlags : this.#dataFlags & ~FLAG.endStream;
+    this.#onFrame(FRAME.data, flags, this.#dataStream, chunk, at, end);
+    return end;
   }
 
   /** Keeps the beginning of a frame. */
@@ -95,4 +121,9 @@ export class FrameReader {
     }
     return at;
   }
+}
+
+function streamAt(bytes: Buffer, at: number): number {
+  const high = (((bytes[at + 5] ?? 0) & 0x7f) << 24) | ((bytes[at + 6] ?? 0) << 16);
+  return high | ((bytes[at + 7] ?? 0) << 8) | (bytes[at + 8] ?? 0);
 }

@@ -39,14 +39,14 @@ export class HeaderBlocks {
     this.#isEnd = isEnd;
     this.#parts = [];
     this.#size = 0;
-    this.#add(bytes.subarray(start, end));
+    this.#add(Buffer.from(bytes.subarray(start, end)));
     return null;
   }
 
   /** A CONTINUATION frame. Gives the block when that is whole. */
   go(stream: number, flags: number, bytes: Buffer, start: number, end: number): HeaderBlock | null {
     if (stream !== this.#stream) throw new ConnectionError(H2_ERROR.protocol, 'CONTINUATION of nothing');
-    this.#add(bytes.subarray(start, end));
+    this.#add(Buffer.from(bytes.subarray(start, end)));
     if ((flags & FLAG.endHeaders) === 0) return null;
     const whole = Buffer.concat(this.#parts);
     this.#stream = 0;

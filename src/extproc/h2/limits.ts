@@ -22,6 +22,12 @@ export const STREAM_WINDOW = DEFAULT_WINDOW;
  */
 export const CONNECTION_WINDOW = DEFAULT_WINDOW;
 
+/**
+ * A read of the socket up to this size may be kept by who takes what is in it. The memory of a larger one is given back at once: left to
+ * the engine, which counts it, a few large bodies bring on a collection of everything.
+ */
+export const KEPT_BYTES = 4096;
+
 /** Bytes in the socket above which streams wait, and above which a peer that reads nothing but keeps asking is let go. */
 export const CONGESTED_BYTES = 1024 * 1024;
 export const HOPELESS_BYTES = 8 * 1024 * 1024;

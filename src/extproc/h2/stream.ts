@@ -4,7 +4,10 @@ import type { Outlet } from './outlet.ts';
 
 /** Who takes what comes on a stream. `onClose` comes once, and nothing after it. */
 export interface StreamHandler {
-  /** A piece of the body between `start` and `end`, which may be kept; to be answered by `credit`, sooner or later. */
+  /**
+   * A piece of the body between `start` and `end`, to be answered by `credit`, sooner or later. It may be kept only where all of `bytes`
+   * is at most `KEPT_BYTES`.
+   */
   onData(bytes: Buffer, start: number, end: number): void;
   /** The peer has sent all that it will. */
   onEnd(): void;
@@ -78,7 +81,8 @@ export class H2Stream {
       outlet.flushSoon();
       return;
     }
-    this.#queue.push(Buffer.from(prefix), body);
+    if (prefix.length > 0) this.#queue.push(Buffer.from(prefix));
+    this.#queue.push(body);
     this.#queued += size;
     this.#wait();
   }

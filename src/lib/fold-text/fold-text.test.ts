@@ -6,7 +6,7 @@ import { decodeBase64 } from './decode-base64.ts';
 import { decodeEscapes } from './decode-escapes.ts';
 import { decodeTags } from './decode-tags.ts';
 import { foldLeet } from './fold-leet.ts';
-import { foldText } from './fold-text.ts';
+import { foldAscii, foldText } from './fold-text.ts';
 import { rot13 } from './rot13.ts';
 import { squeezeText } from './squeeze-text.ts';
 import { APART, ENCODED, ESCAPES, LEET, NON_ASCII, profileText, WIDE_SPACE } from './text-profile.ts';
@@ -152,5 +152,21 @@ test('whatever squeezing and decoding find was announced by the profile', () => 
       if (decodeBase64(text).length > 0) assert.ok((flags & ENCODED) !== 0, 'encoded');
     }),
     { numRuns: 3000 },
+  );
+});
+
+test('ASCII folds to the same by its short way', () => {
+  const text = fc.string({
+    unit: fc.integer({ min: 0, max: 127 }).map((unit) => String.fromCharCode(unit)),
+    maxLength: 200,
+  });
+  fc.assert(
+    fc.property(text, (ascii) => {
+      const short = foldAscii(ascii);
+      const long = foldText(ascii, { homoglyphs: true });
+      assert.equal(short.text, long.text);
+      assert.deepEqual(short.offsets, long.offsets);
+    }),
+    { numRuns: 2000 },
   );
 });

@@ -96,6 +96,29 @@ class Output {
   }
 }
 
+/** What each unit of ASCII folds to; 0 for what nobody sees. Look-alikes make no difference here. */
+const ASCII = Uint8Array.from({ length: 128 }, (_, unit) => foldChar(unit, true).charCodeAt(0) || 0);
+
+/** `foldText` of a text that is ASCII, at a fraction of the cost; where its units came from is reckoned when it is asked for. */
+export function foldAscii(text: string): FoldedText {
+  const bytes = Buffer.from(text, 'latin1');
+  let length = 0;
+  let before = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const folded = ASCII[bytes[at] ?? 0] ?? 0;
+    if (folded === 0 || (folded === 32 && before === 32)) continue;
+    bytes[length] = folded;
+    length += 1;
+    before = folded;
+  }
+  return {
+    text: bytes.toString('latin1', 0, length),
+    get offsets() {
+      return foldText(text, { homoglyphs: true }).offsets;
+    },
+  };
+}
+
 /**
  * Folds `text` for matching: compatibility form (NFKC), no case, no marks over letters, nothing invisible, each run of
  * space one space, and with `homoglyphs` one script for letters that look alike. Linear; at most 18 units for one.

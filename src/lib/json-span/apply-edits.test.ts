@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { applyEdits, type Edit } from './apply-edits.ts';
+import { applyEdits, type Edit, editedPieces } from './apply-edits.ts';
 import { elementSpans, findSpan, memberSpans } from './find-span.ts';
 import { parseJson } from './parse-json.ts';
 
@@ -99,7 +99,9 @@ test('parse(edited) is parse(original) with the intended change, in five thousan
           edits.push({ kind: 'insert', object: { start: 0, end: text.length }, key: 'brand new', json: json(fresh) });
           expected.set('brand new', JSON.parse(JSON.stringify(fresh)));
         }
-        const edited = JSON.parse(applyEdits(text, edits).toString()) as object;
+        const whole = applyEdits(text, edits);
+        assert.deepEqual(Buffer.concat(editedPieces(text, edits)), whole);
+        const edited = JSON.parse(whole.toString()) as object;
         assert.deepEqual(new Map(Object.entries(edited)), expected);
       },
     ),

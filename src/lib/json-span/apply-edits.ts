@@ -22,26 +22,51 @@ export type Edit =
  */
 export function applyEdits(text: Buffer, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return text;
-  const ordered = edits.toSorted((one, other) => place(one) - place(other));
-  const pieces = new Pieces(text, ordered);
+  const ordered = inOrder(edits);
+  const out = new Copy(text, ordered);
+  writeEdits(text, ordered, out);
+  return out.finish();
+}
+
+/** The same in pieces, of which those of the text are views into it: nothing of a large text is copied. */
+export function editedPieces(text: Buffer, edits: readonly Edit[]): readonly Buffer[] {
+  if (edits.length === 0) return [text];
+  const out = new Views(text);
+  writeEdits(text, inOrder(edits), out);
+  return out.pieces;
+}
+
+function inOrder(edits: readonly Edit[]): readonly Edit[] {
+  return edits.toSorted((one, other) => place(one) - place(other));
+}
+
+function writeEdits(text: Buffer, ordered: readonly Edit[], out: Sink): void {
+  const writer = new EditWriter(text, out);
   for (const edit of ordered) {
-    if (edit.kind === 'replace') pieces.replace(edit.span, edit.json);
-    else if (edit.kind === 'remove') pieces.remove(edit.span);
-    else pieces.insert(edit.object, edit.key, edit.json);
+    if (edit.kind === 'replace') writer.replace(edit.span, edit.json);
+    else if (edit.kind === 'remove') writer.remove(edit.span);
+    else writer.insert(edit.object, edit.key, edit.json);
   }
-  return pieces.finish();
+  writer.finish();
 }
 
 function place(edit: Edit): number {
   return edit.kind === 'insert' ? edit.object.end - 1 : edit.span.start;
 }
 
-class Pieces {
+/** Where the edited text goes. */
+interface Sink {
+  /** Bytes `[start, end)` of the text. */
+  keep(start: number, end: number): void;
+  write(bytes: Buffer): void;
+  /** The last byte that is no white space; there is one. */
+  last(): number;
+}
+
+class Copy implements Sink {
   readonly #text: Buffer;
   readonly #out: Buffer;
   #length = 0;
-  /** Up to where the text has been copied or left out. */
-  #at = 0;
 
   constructor(text: Buffer, edits: readonly Edit[]) {
     let size = text.length;
@@ -54,9 +79,62 @@ class Pieces {
     this.#out = Buffer.allocUnsafe(size);
   }
 
+  keep(start: number, end: number): void {
+    this.#length += this.#text.copy(this.#out, this.#length, start, end);
+  }
+
+  write(bytes: Buffer): void {
+    this.#length += bytes.copy(this.#out, this.#length);
+  }
+
+  last(): number {
+    return this.#out[skipBack(this.#out, this.#length - 1)] ?? 0;
+  }
+
+  finish(): Buffer {
+    return this.#out.subarray(0, this.#length);
+  }
+}
+
+class Views implements Sink {
+  readonly pieces: Buffer[] = [];
+  readonly #text: Buffer;
+
+  constructor(text: Buffer) {
+    this.#text = text;
+  }
+
+  keep(start: number, end: number): void {
+    this.pieces.push(this.#text.subarray(start, end));
+  }
+
+  write(bytes: Buffer): void {
+    this.pieces.push(bytes);
+  }
+
+  last(): number {
+    for (const piece of this.pieces.toReversed()) {
+      const code = piece[skipBack(piece, piece.length - 1)] ?? 0;
+      if (code > SPACE) return code;
+    }
+    return 0;
+  }
+}
+
+class EditWriter {
+  readonly #text: Buffer;
+  readonly #out: Sink;
+  /** Up to where the text has been kept or left out. */
+  #at = 0;
+
+  constructor(text: Buffer, out: Sink) {
+    this.#text = text;
+    this.#out = out;
+  }
+
   replace(span: ByteSpan, json: Buffer): void {
-    this.#copyTo(span.start);
-    this.#write(json);
+    this.#keepTo(span.start);
+    this.#out.write(json);
     this.#at = span.end;
   }
 
@@ -66,35 +144,29 @@ class Pieces {
     // The comma before goes along; where there is none left (first member, or the ones before are gone), the one behind.
     const first = this.#text[before] !== COMMA || before < this.#at;
     if (!first) {
-      this.#copyTo(before);
+      this.#keepTo(before);
       this.#at = span.end;
       return;
     }
-    this.#copyTo(key);
+    this.#keepTo(key);
     const behind = skipForward(this.#text, span.end);
     this.#at = this.#text[behind] === COMMA ? skipForward(this.#text, behind + 1) : span.end;
   }
 
   insert(object: ByteSpan, key: string, json: Buffer): void {
-    this.#copyTo(object.end - 1);
-    const last = this.#out[skipBack(this.#out, this.#length - 1)];
-    this.#write(Buffer.from(`${last === OPEN_OBJECT ? '' : ','}${JSON.stringify(key)}:`));
-    this.#write(json);
+    this.#keepTo(object.end - 1);
+    this.#out.write(Buffer.from(`${this.#out.last() === OPEN_OBJECT ? '' : ','}${JSON.stringify(key)}:`));
+    this.#out.write(json);
   }
 
-  finish(): Buffer {
-    this.#copyTo(this.#text.length);
-    return this.#out.subarray(0, this.#length);
+  finish(): void {
+    this.#keepTo(this.#text.length);
   }
 
-  #copyTo(end: number): void {
+  #keepTo(end: number): void {
     if (end <= this.#at) return;
-    this.#length += this.#text.copy(this.#out, this.#length, this.#at, end);
+    this.#out.keep(this.#at, end);
     this.#at = end;
-  }
-
-  #write(bytes: Buffer): void {
-    this.#length += bytes.copy(this.#out, this.#length);
   }
 }
 

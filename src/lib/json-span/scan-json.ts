@@ -10,6 +10,8 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const SPACE = 0x20;
+/** How far ahead bytes are looked at one by one. */
+const NEAR = 24;
 /** 1 for the bytes that matter outside strings: one look-up spares the others six comparisons. */
 const STRUCTURE = new Uint8Array(256);
 for (const code of [QUOTE, COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]) STRUCTURE[code] = 1;
@@ -20,12 +22,20 @@ export interface ByteSpan {
   readonly end: number;
 }
 
+/** A string that is a value and long. `start` and `end` are without its quotes. */
+export interface LongSpan extends ByteSpan {
+  /** The way to it, a mark a level: where the token of its key begins, or -1 - index in an array. */
+  readonly trail: readonly number[];
+}
+
 /** What `scanJson` knows of a text; true of every text that `JSON.parse` takes. */
 export interface JsonScan {
   /** Where each member's value stands, by decoded key, when the text is an object. The last of equal keys, as `JSON.parse` has it. */
   readonly members: ReadonlyMap<string, ByteSpan>;
   /** Where each element stands, when the text is an array. */
   readonly elements: readonly ByteSpan[];
+  /** Values inside of objects and arrays that are strings of at least `longFrom` bytes, in their order. */
+  readonly long: readonly LongSpan[];
 }
 
 export interface ScanOptions {
@@ -35,25 +45,33 @@ export interface ScanOptions {
   readonly maxKeys?: number;
   /** Are equal keys in one object, at any level and however escaped, an error? */
   readonly refuseDuplicates: boolean;
+  /** Bytes from which a string is told of as long. None is where left out. */
+  readonly longFrom?: number;
 }
 
 /**
  * One pass over the structure of a JSON text (RFC 8259). It skips strings by a native search and leaves grammar to
  * `JSON.parse`, which has to follow: together they cost about one parse more. Throws `JsonError` (`depth`,
- * `keys`, `duplicate-key`, `syntax`). Work and memory are linear in the text. `latin1` is the same bytes as a string, for callers
- * who have it.
+ * `keys`, `duplicate-key`, `syntax`). Work and memory are linear in the text. `latin1` is the same bytes as a string: it pays where
+ * there is much structure. Null where most of the bytes are in long strings.
  */
-export function scanJson(bytes: Buffer, options: ScanOptions, latin1 = bytes.toString('latin1')): JsonScan {
+export function scanJson(
+  bytes: Buffer,
+  options: ScanOptions,
+  latin1: string | null = bytes.toString('latin1'),
+): JsonScan {
   return new Scanner(bytes, latin1, options).run();
 }
 
 class Scanner {
-  /** Structure is read from the bytes, strings are searched and cut in the text: each is the faster one for it. */
+  /** Structure is read from the bytes, strings are searched and cut in the text, if there is one: each is the faster one for it. */
   readonly #bytes: Buffer;
-  readonly #text: string;
+  readonly #text: string | null;
   readonly #maxDepth: number;
   readonly #keys: KeyLevels | null;
   readonly #maxKeys: number;
+  readonly #longFrom: number;
+  readonly #long: LongSpan[] = [];
   #keyCount = 0;
   readonly #members = new Map<string, ByteSpan>();
   readonly #elements: ByteSpan[] = [];
@@ -63,11 +81,12 @@ class Scanner {
   #keyStart = -1;
   #keyEnd = -1;
 
-  constructor(bytes: Buffer, text: string, options: ScanOptions) {
+  constructor(bytes: Buffer, text: string | null, options: ScanOptions) {
     this.#bytes = bytes;
     this.#text = text;
     this.#maxDepth = options.maxDepth;
     this.#maxKeys = options.maxKeys ?? Number.POSITIVE_INFINITY;
+    this.#longFrom = options.longFrom ?? Number.POSITIVE_INFINITY;
     this.#keys = options.refuseDuplicates ? new KeyLevels() : null;
   }
 
@@ -86,6 +105,8 @@ class Scanner {
         if (expectKey) {
           expectKey = false;
           this.#key(at, end, depth);
+        } else if (end - at > this.#longFrom && depth > 0) {
+          this.#long.push({ start: at + 1, end, trail: trail.slice(0, depth) });
         }
         at = end;
       } else if (code === COMMA) {
@@ -112,7 +133,7 @@ class Scanner {
       }
     }
     if (depth > 0) throw broken(length);
-    return { members: this.#members, elements: this.#elements };
+    return { members: this.#members, elements: this.#elements, long: this.#long };
   }
 
   #key(at: number, end: number, depth: number): void {
@@ -131,7 +152,7 @@ class Scanner {
 
   #keysAdd(at: number, end: number): boolean {
     try {
-      return this.#keys?.add(this.#text.slice(at, end + 1)) ?? true;
+      return this.#keys?.add(this.#cut(at, end + 1)) ?? true;
     } catch (cause) {
       if (cause instanceof SyntaxError) throw broken(at);
       throw cause;
@@ -155,15 +176,12 @@ class Scanner {
     }
   }
 
+  #cut(start: number, end: number): string {
+    return this.#text?.slice(start, end) ?? this.#bytes.toString('latin1', start, end);
+  }
+
   #token(start: number, end: number): string {
-    const token = this.#text.slice(start, end);
-    if (isPlain(token)) return token.slice(1, -1);
-    try {
-      return decodeToken(token);
-    } catch (cause) {
-      if (cause instanceof SyntaxError) throw broken(start);
-      throw cause;
-    }
+    return keyOf(this.#cut(start, end), start);
   }
 
   #path(depth: number): string {
@@ -177,16 +195,39 @@ class Scanner {
   }
 }
 
+/** The key whose token begins here, in a text that was scanned. */
+export function keyAt(bytes: Buffer, start: number): string {
+  return keyOf(bytes.toString('latin1', start, stringEnd(bytes, null, start) + 1), start);
+}
+
+function keyOf(token: string, start: number): string {
+  if (isPlain(token)) return token.slice(1, -1);
+  try {
+    return decodeToken(token);
+  } catch (cause) {
+    if (cause instanceof SyntaxError) throw broken(start);
+    throw cause;
+  }
+}
+
 /** Position of the closing quote. A run of backslashes is counted once, at the quote behind it. */
-function stringEnd(bytes: Buffer, text: string, open: number): number {
-  let end = text.indexOf('"', open + 1);
+function stringEnd(bytes: Buffer, text: string | null, open: number): number {
+  let end = nextQuote(bytes, text, open + 1);
   while (end !== -1) {
     let before = end - 1;
     while (bytes[before] === BACKSLASH) before -= 1;
     if ((end - before) % 2 === 1) return end;
-    end = text.indexOf('"', end + 1);
+    end = nextQuote(bytes, text, end + 1);
   }
   throw broken(open);
+}
+
+function nextQuote(bytes: Buffer, text: string | null, from: number): number {
+  if (text !== null) return text.indexOf('"', from);
+  // A search in bytes costs a call out of the engine, which short strings need not pay.
+  const near = Math.min(from + NEAR, bytes.length);
+  for (let at = from; at < near; at += 1) if (bytes[at] === QUOTE) return at;
+  return bytes.indexOf(QUOTE, near);
 }
 
 function isPlain(token: string): boolean {

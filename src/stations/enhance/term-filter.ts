@@ -3,9 +3,10 @@ import { decodeBase64 } from '../../lib/fold-text/decode-base64.ts';
 import { decodeEscapes } from '../../lib/fold-text/decode-escapes.ts';
 import { decodeTags } from '../../lib/fold-text/decode-tags.ts';
 import { foldLeet, isLeet } from '../../lib/fold-text/fold-leet.ts';
-import { type FoldedText, foldText } from '../../lib/fold-text/fold-text.ts';
+import { foldAscii, type FoldedText, foldText } from '../../lib/fold-text/fold-text.ts';
 import { type Squeezed, squeezeText } from '../../lib/fold-text/squeeze-text.ts';
-import { APART, ENCODED, ESCAPES, LEET, NON_ASCII, profileText, WIDE_SPACE } from '../../lib/fold-text/text-profile.ts';
+import { type PartedProfile, profileParts, stretches } from '../../lib/fold-text/text-parts.ts';
+import { APART, ENCODED, ESCAPES, LEET, NON_ASCII, WIDE_SPACE } from '../../lib/fold-text/text-profile.ts';
 import { type CompiledTerms, compileTerms, type Pattern, type PatternSet } from './term-patterns.ts';
 
 /** How a term was written when it was found. */
@@ -121,20 +122,35 @@ function findApart(terms: CompiledTerms, text: string): TermHit | null {
 }
 
 /** All that needs no decoding. */
-function findSurface(terms: CompiledTerms, source: string, flags: number): TermHit | null {
-  const fold = (flags & NON_ASCII) !== 0 || (terms.gaps && (flags & WIDE_SPACE) !== 0);
-  const view: FoldedText = fold ? foldText(source, { homoglyphs: true }) : { text: source, offsets: null };
-  const plain = findPlain(terms, source, view);
+function findSurface(terms: CompiledTerms, source: string, profile: PartedProfile): TermHit | null {
+  if ((profile.flags & NON_ASCII) === 0) return findInAscii(terms, source, profile);
+  const view = foldText(source, { homoglyphs: true });
+  return findPlain(terms, source, view) ?? findLeet(terms, view.text) ?? findApart(terms, view.text);
+}
+
+/** The dear looks are for those parts of the text that call for them. */
+function findInAscii(terms: CompiledTerms, source: string, profile: PartedProfile): TermHit | null {
+  const { flags } = profile;
+  const fold = terms.gaps && (flags & WIDE_SPACE) !== 0;
+  const plain = findPlain(terms, source, fold ? foldAscii(source) : { text: source, offsets: null });
   if (plain !== null) return plain;
-  if ((flags & (LEET | APART | NON_ASCII)) === 0) return null;
-  const folded = fold ? view.text : source.toLowerCase();
-  const leet = (flags & (LEET | NON_ASCII)) === 0 ? null : findLeet(terms, folded);
-  if (leet !== null) return leet;
-  return (flags & (APART | NON_ASCII)) === 0 ? null : findApart(terms, folded);
+  const folded = (stretch: string): string => (fold ? foldAscii(stretch).text : stretch.toLowerCase());
+  if ((flags & LEET) !== 0) {
+    for (const stretch of stretches(source, profile, LEET, terms.leet.automaton.longest)) {
+      const hit = findLeet(terms, folded(stretch));
+      if (hit !== null) return hit;
+    }
+  }
+  if ((flags & APART) === 0) return null;
+  for (const stretch of stretches(source, profile, APART, terms.squeezed.automaton.longest)) {
+    const hit = findApart(terms, folded(stretch));
+    if (hit !== null) return hit;
+  }
+  return null;
 }
 
 function findDecoded(terms: CompiledTerms, text: string, disguise: Disguise): TermHit | null {
-  const hit = findSurface(terms, text, profileText(text));
+  const hit = findSurface(terms, text, profileParts(text));
   return hit === null ? null : { term: hit.term, disguise };
 }
 
@@ -143,8 +159,9 @@ export function createTermFilter(terms: readonly string[]): TermFilter {
   const compiled = compileTerms(terms);
   return {
     find(text) {
-      const flags = profileText(text);
-      const surface = findSurface(compiled, text, flags);
+      const profile = profileParts(text);
+      const { flags } = profile;
+      const surface = findSurface(compiled, text, profile);
       if (surface !== null) return surface;
       if ((flags & ESCAPES) !== 0) {
         const decoded = decodeEscapes(text);
@@ -152,7 +169,8 @@ export function createTermFilter(terms: readonly string[]): TermFilter {
         if (hit !== null) return hit;
       }
       if ((flags & ENCODED) !== 0) {
-        for (const decoded of decodeBase64(text)) {
+        const places = (flags & NON_ASCII) === 0 ? stretches(text, profile, ENCODED, 0) : [text];
+        for (const decoded of places.flatMap((place) => decodeBase64(place))) {
           const hit = findDecoded(compiled, decoded.text, 'base64');
           if (hit !== null) return hit;
         }

@@ -81,7 +81,7 @@ for i = 1, #lines do
   states[2 * i - 1], states[2 * i] = line_state(lines[i], taking and amounts[lines[i].unit] or 0)
 end
 local reply = tightest == 0 and 'h' or ('d,' .. (tightest - 1) .. ',' .. int(math.max(1, wait)))
-if #lines > 0 then reply = reply .. string.format(string.rep('|%d,%d', #lines), unpack(states)) end
+if #lines > 0 then reply = reply .. format(string.rep('|%d,%d', #lines), unpack(states)) end
 if settled then return reply end
 if not taking then
   write_record(KEYS[1], ARGV[4], 'denied', reply)

@@ -22,7 +22,7 @@ local function period(window)
   local day = math.floor(SEC / DAY)
   local y, m, d = civil(day)
   if window == 'day' then
-    return string.format('%04d%02d%02d', y, m, d), (day + 1) * DAY
+    return format('%04d%02d%02d', y, m, d), (day + 1) * DAY
   end
   local days = 31
   if m == 4 or m == 6 or m == 9 or m == 11 then
@@ -30,7 +30,7 @@ local function period(window)
   elseif m == 2 then
     days = ((y % 4 == 0 and y % 100 ~= 0) or y % 400 == 0) and 29 or 28
   end
-  return string.format('%04d%02d', y, m), (day - d + 1 + days) * DAY
+  return format('%04d%02d', y, m), (day - d + 1 + days) * DAY
 end
 
 -- Of three periods in a row, as the caller knows its zone, the one that SEC lies in; nil when none does.
@@ -112,5 +112,6 @@ local function line_state(line, taken)
       reset = OPEN_WAIT
     end
   end
-  return math.max(0, line.limit - sum), math.max(0, reset)
+  local rest = line.limit - sum
+  return rest > 0 and rest or 0, reset > 0 and reset or 0
 end

@@ -7,4 +7,4 @@ local states = {}
 for i = 1, #lines do
   states[2 * i - 1], states[2 * i] = line_state(lines[i], 0)
 end
-return string.format(string.rep('|%d,%d', #lines), unpack(states))
+return format(string.rep('|%d,%d', #lines), unpack(states))

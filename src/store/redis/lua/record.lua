@@ -2,10 +2,11 @@
 -- Every number of ours is a whole number below 2^53, which a double holds exactly. `..` prints only 14 digits, and what
 -- redis.call() prints by itself is exact but slow: numbers become text through int().
 
-local call = redis.call
+-- Looked up once: a name of the globals costs two look-ups each time.
+local call, tonumber, format = redis.call, tonumber, string.format
 
 local function int(n)
-  return string.format('%d', n)
+  return format('%d', n)
 end
 
 -- The record of an operation is one string: its state, then lines of text.

@@ -29,7 +29,7 @@ local function add_row(key, ttl, row, tail, requests, prompt, cached, completion
     requests, prompt, cached = clamp(requests + r), clamp(prompt + p), clamp(cached + c)
     completion, cost = clamp(completion + o), clamp(cost + m)
   end
-  call('HSET', key, row, string.format('%d %d %d %d %d', requests, prompt, cached, completion, cost))
+  call('HSET', key, row, format('%d %d %d %d %d', requests, prompt, cached, completion, cost))
   if first then call('PEXPIRE', key, int(ttl)) end
 end
 

@@ -44,7 +44,7 @@ export async function startRedis({
   args = [],
   config,
 }: RedisServerOptions = {}): Promise<RedisServer> {
-  const folder = dir ?? fs.mkdtempSync(path.join(os.tmpdir(), 'tokenlat-redis-'));
+  const folder = dir ?? fs.mkdtempSync(path.join(appendonly ? steadyFolder() : os.tmpdir(), 'tokenlat-redis-'));
   const [port = 0] = await quietPorts(1);
   const url = `redis://127.0.0.1:${port}`;
   const options = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--daemonize', 'no'];
@@ -85,6 +85,12 @@ export async function startRedis({
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
   };
+}
+
+/** While an fsync runs, Redis holds back what it has acknowledged, up to two seconds; in memory none runs. */
+function steadyFolder(): string {
+  const shared = '/dev/shm';
+  return fs.existsSync(shared) ? shared : os.tmpdir();
 }
 
 /** `TOKENLAT_REDIS_BIN`, else redis-server on PATH, else the newest one in the repository's cache folder. */

@@ -143,6 +143,15 @@ test('an answer is shown as it came; with `once`, once', async () => {
   }
 });
 
+test('an answer that was kept under another key is gone', async () => {
+  const { desk, store } = world();
+  const id = String(bodyOf(await desk.take(asking()))['id']);
+  await store.claim('h', 1000, 1000);
+  await store.finish(id, 'h', { state: 'completed', answer: seal.seal(id, '{}'), keepMs: 60_000 });
+  const other = world({ store, seal: () => createJobSeal(new Uint8Array(32).fill(2)) });
+  assert.equal(await codeOf(other.desk.show(who('acme'), id)), 'job_not_found');
+});
+
 test('without the section there are no jobs; without the store they are out of reach', async () => {
   const closed = world({ settings: () => null });
   assert.equal(closed.desk.isOpen(), false);

@@ -112,7 +112,7 @@ export function createJobDesk(options: JobDeskOptions): JobDesk {
     },
     async show(who, id) {
       const job = await own(who, id);
-      const answer = job.answer === null ? null : (JSON.parse(seal().open(id, job.answer)) as KeptAnswer);
+      const answer = job.answer === null ? null : opened(seal(), id, job.answer);
       if (answer !== null && rules().once) await reach(() => store.drop(id));
       return response(200, shown(job, answer));
     },
@@ -169,6 +169,14 @@ function shown({ id, state, createdAt, expiresAt }: Shown, answer: KeptAnswer | 
     response:
       answer === null ? null : { status_code: answer.status, headers: { ...answer.headers }, body: bodyOf(answer) },
   };
+}
+
+function opened(seal: JobSeal, id: string, sealed: string): KeptAnswer {
+  try {
+    return JSON.parse(seal.open(id, sealed)) as KeptAnswer;
+  } catch (cause) {
+    throw new GatewayError('job_not_found', 'The answer of this job was kept under another key.', { cause });
+  }
 }
 
 function bodyOf({ body }: KeptAnswer): Json {

@@ -26,7 +26,7 @@ const { gateway, upstream } = await useGateway({
     retry: { retries: 0 },
     jobs: { key: 'ab'.repeat(32), max_age: '2s', concurrency: 1 },
   }),
-  atEnd: () => void redis.disconnect(),
+  atEnd: () => redis.disconnect(),
 });
 const redis = new Redis(join(gateway.dir, 'redis', 'redis.sock'));
 const token = await gateway.token();

@@ -7,6 +7,7 @@ import type { AuditEntry, AuditLog } from '../core/ports/audit.ts';
 import type { BudgetStanding } from '../core/ports/budget-state.ts';
 import type { DirectoryStore } from '../core/ports/directory-store.ts';
 import type { IdempotencyStore } from '../core/ports/idempotency-store.ts';
+import type { JobCounts } from '../core/ports/job-store.ts';
 import type { LiveState } from '../core/ports/live.ts';
 import type { QuotaStore } from '../core/ports/quota-store.ts';
 import type { SpendReader } from '../core/ports/spend-reader.ts';
@@ -201,6 +202,8 @@ export interface AdminDeps {
   readonly status: () => Promise<ServerStatus>;
   /** Never rejects: while the store is away, what was known last. */
   readonly live: () => Promise<LiveState>;
+  /** Null: there are none here, or the store is away. */
+  readonly jobs: () => Promise<JobCounts | null>;
   /** Where budgets stand, by id; one that cannot be measured is left out. */
   readonly budgetStandings: (budgets: readonly BudgetRecord[]) => Promise<ReadonlyMap<string, BudgetStanding>>;
   /** Every limit of a tenant: of what is null, all there are; of subject and key none. */

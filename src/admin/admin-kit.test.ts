@@ -274,6 +274,7 @@ export function adminKit(change: Partial<AdminServerOptions> = {}) {
       sink: { state: 'behind', lagEvents: 7, lagMs: 90_000 },
     }),
     live: async () => LIVE,
+    jobs: async () => ({ queued: 4, running: 2, failed: 1, bytes: 100, oldestMs: 90_000 }),
     budgetStandings: async (budgets) =>
       new Map(budgets.filter(({ currency }) => currency === 'USD').map(({ id }) => [id, STANDING])),
     limitLines: async ({ subject }): Promise<readonly LimitLine[]> => [

@@ -240,7 +240,10 @@ test('live: figures of the last minute, null where nothing is known', async () =
         wait_ms_p95: 180,
       },
     ],
+    jobs: { queued: 4, running: 2, failed: 1, oldest_ms: 90_000 },
   });
+  const without = adminKit({ jobs: async () => null });
+  assert.equal((await without.call('GET', '/admin/live', { as: 'viewer' })).json['jobs'], null);
 });
 
 test('budgets: where each stands, in lists and alone; null for one that cannot be measured', async () => {

@@ -61,6 +61,7 @@ export async function openAdmin(options: OpenAdminOptions): Promise<AdminServer 
     explain: gateway.explain,
     status: async () => serverStatus(config(), audit, await sink(config().ledger.sink)),
     live,
+    jobs: async () => (config().jobs === undefined ? null : await stores.jobs.counts().catch(() => null)),
     budgetStandings: createReadBudgets({
       quota: stores.quota,
       state: stores.budgets,

@@ -58,11 +58,15 @@ export function openJobs(options: OpenJobsOptions): OpenedJobs {
   const release = async (tenant: string, operation: OperationId): Promise<void> => {
     await stores.quota.settle({ operation, tenant, actual: NOTHING, events: [] });
   };
+  const renew = async (tenant: string, operation: OperationId, leaseMs: number): Promise<void> => {
+    await stores.quota.renew(tenant, operation, leaseMs);
+  };
   const desk = createJobDesk({
     settings,
     store: stores.jobs,
     seal,
-    reserve: (ctx, operation, leaseMs) => reserve(ctx, operation, leaseMs, options),
+    reserve: (ctx, operation) => reserve(ctx, operation, options),
+    keep: renew,
     release,
     audit,
     count: figures.ended,
@@ -84,6 +88,7 @@ export function openJobs(options: OpenJobsOptions): OpenedJobs {
         seal,
         send: sendJob,
         release,
+        hasten: (tenant, operation) => renew(tenant, operation, config.current().ledger.leaseMs),
         newOperation,
         holder,
         count: figures.ended,
@@ -125,15 +130,13 @@ async function principalOf(token: string, seal: JobSeal, { jobs }: Pick<Stores, 
 async function reserve(
   ctx: Arrived & Authenticated & Received,
   operation: OperationId,
-  leaseMs: number,
   { stores, metrics, operators, state }: Pick<OpenJobsOptions, 'stores' | 'metrics' | 'operators' | 'state'>,
 ): Promise<void> {
   const { config, principal, request } = ctx;
   if (!modelAllowed(principal, request.model, config))
     throw new GatewayError('model_not_allowed', 'Your credential does not allow this model.', { param: 'model' });
   applyLossRule(ctx, { stateLost: state.kept });
-  const held = { ...config, ledger: { ...config.ledger, leaseMs } };
-  const verdict = await admit(Object.assign({}, ctx, { operation, config: held }), {
+  const verdict = await admit(Object.assign({}, ctx, { operation }), {
     store: stores.quota,
     metrics,
     directory: operators.directory.view,

@@ -24,6 +24,9 @@ export interface Job {
 /** Answers that say that there is no room now, by any limit: a job that gets one waits on. */
 export const NO_ROOM: ReadonlySet<number> = new Set([429, 503]);
 
+/** Whoever served a run has settled it this long after its job was put back, if it ever will. */
+export const SETTLED_MS = 10_000;
+
 /** How many may wait, and how long. */
 export interface JobBounds {
   readonly count: number;

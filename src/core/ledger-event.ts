@@ -12,7 +12,10 @@ export interface LedgerEvent {
   readonly operation: OperationId;
   /** The id that the client saw in `x-request-id`. */
   readonly requestId: string;
-  /** 1 for the first try; 0 when no attempt was made (an answer of our own). */
+  /**
+   * 1 for the first try. 0 where the request is booked as none of its tries: there was none (an answer of our own), or the last one
+   * gave nothing and is the gateway's. So an operation books each number once.
+   */
   readonly attempt: number;
   readonly chargedTo: ChargedTo;
   readonly status: LedgerStatus;

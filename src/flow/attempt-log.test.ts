@@ -48,11 +48,58 @@ test('a try that was taken and never answered costs its prompt, one that nobody 
   );
 });
 
+test('the last try is booked like the others when it was taken and nothing came of it', () => {
+  const booked = (end: (log: AttemptLog, clock: { at: number }) => void, isConnected = false) => {
+    const { options, clock } = bench({ config: { timeouts: { connectMs: 1000 } } });
+    const request = requestOf({ promptTokens: 40 });
+    const log = new AttemptLog({ ...options, ctx: contextOf({ startedAt: 1000, config: options.config(), request }) });
+    log.start(attemptOf(deploymentOf('a'), 1), { isConnected });
+    end(log, clock);
+    const events = log.thrownAway();
+    assert.equal(log.replayed().length, 0);
+    return events.map(({ attempt, promptTokens, usageFlag, chargedTo }) =>
+      [attempt, promptTokens, usageFlag, chargedTo].join(' '),
+    );
+  };
+  const after =
+    (ms: number, told: boolean | null = null) =>
+    (log: AttemptLog, clock: { at: number }) => {
+      clock.at += ms;
+      if (told !== null) log.told(told);
+      log.lose();
+    };
+  const lost = ['1 40 unanswered gateway'];
+  assert.deepEqual(booked(after(20_000)), lost, 'silent');
+  assert.deepEqual(booked(after(5), true), lost, 'on a connection that stood');
+  assert.deepEqual(booked(after(5, true)), lost, 'the proxy says that it was sent');
+  assert.deepEqual(
+    booked((log, clock) => (log.answered(200), after(5)(log, clock))),
+    lost,
+    'a head, and then nothing',
+  );
+  assert.deepEqual(booked(after(5)), [], 'refused');
+  assert.deepEqual(booked(after(1010)), [], 'nobody there');
+  assert.deepEqual(booked(after(700, false), true), [], 'the proxy says that it was not sent');
+  const refused = (log: AttemptLog, clock: { at: number }): void => {
+    log.answered(503);
+    log.failed('status 503', null);
+    after(5)(log, clock);
+  };
+  assert.deepEqual(booked(refused, true), [], 'an answer, if a bad one');
+  assert.deepEqual(
+    booked(() => {}, true),
+    [],
+    'it serves',
+  );
+});
+
 test('a log without a try has nothing to tell', () => {
   const { log } = open();
   log.answered(200);
   log.failed('x', usageOf(1, 1));
   assert.deepEqual([log.count, log.current, log.status, log.firstTokenMs], [0, null, null, null]);
+  log.told(true);
+  assert.equal(log.lose(), false);
   assert.deepEqual([log.thrownAway(), log.close(COMPLETE)], [[], []]);
 });
 

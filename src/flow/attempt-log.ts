@@ -15,6 +15,7 @@ import { workOf } from '../stations/route/targets.ts';
 import { warmthOf } from '../stations/route/warmth.ts';
 import { ledgerEvent } from '../stations/wrap/ledger-events.ts';
 import type { ClosingHow } from './closing-how.ts';
+import { wasTaken } from './taken.ts';
 import type { GrowingContext } from './walk.ts';
 
 export interface AttemptLogOptions {
@@ -47,15 +48,14 @@ interface Entry extends TryTerms {
   retryAfterMs: number | null;
   firstByteMs: number | null;
   failure: string | null;
+  /** Whether a backend had it, where the proxy told. */
+  isTaken: boolean | null;
   usage: Usage;
 }
 
 /** Flag of usage that nobody told: the backend took the request and never answered. */
 const UNANSWERED = 'unanswered';
-/** A connection that is refused is so within this time, also from afar. */
-const REFUSED_MS = 100;
-/** What Envoy and we take to see that the time to connect is up. */
-const SLACK_MS = 250;
+const UNANSWERED_REASON = 'took the request and never answered';
 
 /** The tries of one request, in order. A new one means that Envoy gave the last one up. */
 export class AttemptLog {
@@ -65,6 +65,7 @@ export class AttemptLog {
   readonly #watch: TryWatch;
   readonly #entries: Entry[] = [];
   #firstTokenMs: number | null = null;
+  #isLost = false;
   /** The client's answer has begun. */
   begun = false;
 
@@ -112,6 +113,7 @@ export class AttemptLog {
       retryAfterMs: null,
       firstByteMs: null,
       failure: null,
+      isTaken: null,
       usage: NO_USAGE,
     });
   }
@@ -145,10 +147,23 @@ export class AttemptLog {
     this.#entries.at(-1)?.watched?.firstToken();
   }
 
+  /** The proxy says in place of the latest try's backend whether that one had the request. */
+  told(isTaken: boolean): void {
+    const entry = this.#entries.at(-1);
+    if (entry !== undefined) entry.isTaken = isTaken;
+  }
+
+  /** The request ends in an error, and the latest try has given nothing. True: a backend took it, and may charge for it all the same. */
+  lose(): boolean {
+    this.#isLost = this.#wasTaken(this.#entries.length - 1);
+    return this.#isLost;
+  }
+
   /** Cost events of the tries that did not serve. */
   thrownAway(): readonly LedgerEvent[] {
-    return this.#entries.slice(0, -1).map((entry, index) => {
-      const isUnanswered = this.#isUnanswered(index);
+    const last = this.#entries.length - 1;
+    return this.#entries.slice(0, this.#isLost ? undefined : -1).map((entry, index) => {
+      const isUnanswered = index === last || this.#isUnanswered(index);
       return ledgerEvent(
         this.#ctx as RequestContext,
         {
@@ -173,18 +188,15 @@ export class AttemptLog {
       .map(({ attempt }) => attempt.candidate.deployment);
   }
 
-  /**
-   * Did a backend take this try and then say nothing that counts? Envoy does not tell whether a fresh connection ever stood:
-   * what failed at once was refused, and what failed when the time to connect was up never connected.
-   */
+  /** Was it taken and not answered, so that somebody else was asked? */
   #isUnanswered(index: number): boolean {
+    return this.#entries[index]?.mayReplay === true && this.#wasTaken(index);
+  }
+
+  #wasTaken(index: number): boolean {
     const entry = this.#entries[index];
-    if (entry === undefined || entry.failure !== null || !entry.mayReplay) return false;
-    if (entry.status !== null) return entry.status < 400;
-    if (entry.isConnected) return true;
-    const { connectMs } = this.#ctx.config.timeouts;
-    const lasted = this.#lasted(index);
-    return lasted > REFUSED_MS && (lasted < connectMs || lasted > connectMs + SLACK_MS);
+    if (entry === undefined) return false;
+    return wasTaken(entry, { lastedMs: this.#lasted(index), connectMs: this.#ctx.config.timeouts.connectMs });
   }
 
   /** What a backend that never answered may charge at the least: it may have read the prompt. */
@@ -208,7 +220,7 @@ export class AttemptLog {
       status: entry.status,
       startedMs: entry.startedMs,
       firstByteMs: entry.firstByteMs,
-      reason: entry.failure ?? (index < last ? this.#failureOf(index) : ''),
+      reason: entry.failure ?? (index < last ? this.#failureOf(index) : this.#isLost ? UNANSWERED_REASON : ''),
     }));
   }
 
@@ -267,7 +279,7 @@ export class AttemptLog {
   }
 
   #failureOf(index: number): string {
-    if (this.#isUnanswered(index)) return 'took the request and never answered';
+    if (this.#isUnanswered(index)) return UNANSWERED_REASON;
     const status = this.#entries[index]?.status ?? null;
     return status === null ? 'given up by the proxy before we saw an answer' : `status ${status}`;
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { GatewayError } from '../core/error.ts';
+import { type ErrorCode, GatewayError } from '../core/error.ts';
 import { Closing } from './closing.ts';
 import type { ClosingHow } from './closing-how.ts';
 import {
@@ -141,6 +141,45 @@ test('a failure costs what the client had seen of it, else what the upstream tol
   silent.start();
   silent.closing.meter(7);
   assert.deepEqual((await silent.end({ kind: 'failed', error: ERROR })).ending.usage, usageOf(0, 0));
+});
+
+test('a last try that was taken and never answered is booked to the gateway, once, beside the request', async () => {
+  const booked = async (how: ClosingHow, before: (made: ReturnType<typeof open>) => void = () => {}, over = {}) => {
+    const made = open({ request: { stream: false, promptTokens: 7 }, ...over });
+    made.start();
+    made.clock.at += 20_000;
+    before(made);
+    const { events, attempts } = (await made.end(how)).ending;
+    const names = events.map(({ operation, attempt }) => `${operation} ${attempt}`);
+    assert.equal(new Set(names).size, names.length, 'operation and attempt name a booking');
+    return [
+      ...events.map(({ chargedTo, attempt, promptTokens, cost, backend, usageFlag }) =>
+        [chargedTo, attempt, promptTokens, cost, backend, usageFlag].join(' '),
+      ),
+      attempts.at(-1)?.reason,
+    ];
+  };
+  const failed = (code: ErrorCode): ClosingHow => ({ kind: 'failed', error: new GatewayError(code, 'x') });
+  const lost = ['gateway 1 7 7 a unanswered', 'tenant 0 0 0 a ', 'took the request and never answered'];
+  const free = ['tenant 1 0 0 a ', ''];
+  const timeout = failed('upstream_timeout');
+  assert.deepEqual(await booked(timeout), lost);
+  assert.deepEqual(await booked(failed('upstream_unreachable')), lost);
+  assert.deepEqual(await booked({ kind: 'cut', by: 'upstream' }), lost);
+  const head = ({ closing }: ReturnType<typeof open>): void => (closing.attempts.answered(200), void closing.meter(7));
+  assert.deepEqual(await booked(timeout, head), lost, 'a head, and then silence');
+  for (const code of ['internal_error', 'upstream_invalid_response', 'upstream_overloaded'] as const)
+    assert.deepEqual(await booked(failed(code)), free, code);
+  assert.deepEqual(await booked(timeout, ({ closing }) => closing.attempts.told(false)), free, 'never sent');
+  const status = ({ closing }: ReturnType<typeof open>): void => closing.attempts.answered(504);
+  assert.deepEqual(await booked(timeout, status), free, 'its own 504');
+  const told = ({ closing }: ReturnType<typeof open>): void => closing.meter(7).told(usageOf(3, 0));
+  assert.deepEqual((await booked(timeout, told))[0], 'tenant 1 3 3 a ', 'what it told is charged');
+  for (const by of ['client', 'shutdown'] as const)
+    assert.deepEqual((await booked({ kind: 'cut', by }))[0], 'tenant 1 7 7 a cut', by);
+  const principal = { tenant: 'acme', subject: 's', businessLine: 'b', job: { id: 'job', operation: 'op' } };
+  const job = await booked(failed('upstream_unreachable'), () => {}, { principal });
+  assert.deepEqual(job, [lost[0], lost[2]], 'a job that waits on has no request yet, and its try one event');
 });
 
 test('an answer of our own and a refusal before the decision leave no cost', async () => {

@@ -1,18 +1,20 @@
 import type { RequestContext } from '../core/context.ts';
 import type { Ending } from '../core/ending.ts';
-import { GatewayError } from '../core/error.ts';
+import { type ErrorCode, GatewayError } from '../core/error.ts';
 import type { LedgerEvent, LedgerStatus } from '../core/ledger-event.ts';
 import { isPromise } from '../core/maybe-promise.ts';
 import type { Mutation } from '../core/mutation.ts';
 import { costOf, formatMicroUnits, type MicroUnits } from '../core/money.ts';
 import type { Attempt } from '../core/station.ts';
-import { NO_USAGE, type Usage } from '../core/usage.ts';
+import { NO_USAGE, totalTokens, type Usage } from '../core/usage.ts';
 import { bookedEvents, ledgerEvent } from '../stations/wrap/ledger-events.ts';
 import { AttemptLog } from './attempt-log.ts';
 import type { ClosingHow } from './closing-how.ts';
 import type { FlowOptions } from './flow-options.ts';
 import { UsageMeter } from './usage-meter.ts';
 import { type GrowingContext, walkFinish } from './walk.ts';
+
+const SILENCE: ReadonlySet<ErrorCode> = new Set(['upstream_timeout', 'upstream_unreachable']);
 
 /** What becomes of a request at its end: its usage, its cost, its trace, and every station's `finish`, once. */
 export class Closing {
@@ -102,13 +104,14 @@ export class Closing {
 
   #ending(how: ClosingHow): Ending {
     const { usage, flag } = this.#usage(how);
+    const isLost = totalTokens(usage) === 0 && isSilence(how) && this.attempts.lose();
     const common = {
       usage,
       usageFlag: flag,
       firstTokenMs: this.attempts.firstTokenMs,
       totalMs: this.#elapsed(),
       attempts: this.attempts.close(how),
-      events: this.#events(how, usage, flag),
+      events: this.#events(how, isLost, { usage, flag }),
     };
     switch (how.kind) {
       case 'complete':
@@ -137,7 +140,12 @@ export class Closing {
     return { usage: meter?.toldUsage ?? NO_USAGE, flag: null };
   }
 
-  #events(how: ClosingHow, usage: Usage, flag: string | null): readonly LedgerEvent[] {
+  /** `isLost`: the last try is the gateway's, so that what the tenant's request is booked as is none of its tries. */
+  #events(
+    how: ClosingHow,
+    isLost: boolean,
+    { usage, flag }: { readonly usage: Usage; readonly flag: string | null },
+  ): readonly LedgerEvent[] {
     const ctx = this.#ctx as RequestContext;
     if (this.#ctx.admission === undefined || this.#ctx.decision === undefined) return [];
     const totalMs = this.#elapsed();
@@ -146,9 +154,9 @@ export class Closing {
       current === null
         ? null
         : {
-            number: current.number,
+            number: isLost ? 0 : current.number,
             deployment: current.candidate.deployment,
-            usage,
+            usage: isLost ? NO_USAGE : usage,
             usageFlag: flag,
             firstTokenMs: this.attempts.firstTokenMs,
             totalMs,
@@ -159,6 +167,12 @@ export class Closing {
       status: how.kind === 'failed' && !this.attempts.begun ? how.error.status : 200,
     });
   }
+}
+
+/** Did it end because nothing came, or its connection broke? An answer that is bad is one all the same. */
+function isSilence(how: ClosingHow): boolean {
+  if (how.kind === 'cut') return how.by === 'upstream';
+  return how.kind === 'failed' && SILENCE.has(how.error.code);
 }
 
 function statusOf(how: ClosingHow): LedgerStatus {

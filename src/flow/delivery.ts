@@ -7,7 +7,7 @@ import type { Answer } from './answer.ts';
 import type { Closing } from './closing.ts';
 import type { ClosingHow } from './closing-how.ts';
 import type { FlowOptions } from './flow-options.ts';
-import { localReplyError } from './local-reply.ts';
+import { localReplyError, wasSent } from './local-reply.ts';
 import { openAnswer } from './open-answer.ts';
 import { errorHead } from './response-heads.ts';
 
@@ -49,6 +49,8 @@ export class Delivery {
     return this.#guard(() => {
       const { flow, ctx, closing } = this.#options;
       const failure = this.#options.refused() ?? localReplyError(head);
+      const isSent = wasSent(head);
+      if (isSent !== null) closing.attempts.told(isSent);
       if (failure !== null) return this.#replace(failure);
       if (closing.current === null) {
         throw new GatewayError('internal_error', 'The answer came from no known attempt.');

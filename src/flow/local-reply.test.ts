@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { answerHead } from './flow-kit.test.ts';
-import { LOCAL_REPLY_HEADER, localReplyError } from './local-reply.ts';
+import { LOCAL_REPLY_HEADER, localReplyError, wasSent } from './local-reply.ts';
 
 const told = (status: number, details: string) => localReplyError(answerHead(status, [[LOCAL_REPLY_HEADER, details]]));
 
@@ -37,4 +37,20 @@ test('whatever the proxy says, the client gets an error and none of its words', 
       assert.doesNotMatch(JSON.stringify(error), /secret/);
     }),
   );
+});
+
+test('the proxy tells an upstream that was never reached from one that broke', () => {
+  const sent = (details: string) => wasSent(answerHead(503, [[LOCAL_REPLY_HEADER, details]]));
+  const reset = (reason: string) => sent(`upstream_reset_before_response_started{${reason}}`);
+  for (const reason of ['connection_termination', 'remote_reset', 'protocol_error']) assert.equal(reset(reason), true);
+  for (const reason of [
+    'remote_connection_failure|delayed_connect_error:_Connection_refused',
+    'local_connection_failure',
+    'connection_timeout',
+    'overflow',
+    'remote_refused_stream_reset',
+  ])
+    assert.equal(reset(reason), false, reason);
+  for (const details of ['response_timeout', 'no_healthy_upstream', '']) assert.equal(sent(details), null, details);
+  assert.equal(wasSent(answerHead(503)), null);
 });

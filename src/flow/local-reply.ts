@@ -21,3 +21,13 @@ export function localReplyError(head: ResponseHead): GatewayError | null {
     status: head.status >= 400 ? head.status : 502,
   });
 }
+
+/** Why Envoy let go of an upstream that it has sent nothing to. */
+const NEVER_SENT = /connection_failure|connection_timeout|overflow|refused_stream/;
+
+/** What Envoy's own answer in place of an upstream's says of whether that one had the request; `null` when it does not say. */
+export function wasSent(head: ResponseHead): boolean | null {
+  const details = head.headers.get(LOCAL_REPLY_HEADER) ?? '';
+  const [, reason] = /upstream_reset_[a-z_]*\{([^|}]+)/.exec(details) ?? [];
+  return reason === undefined ? null : !NEVER_SENT.test(reason);
+}

@@ -23,6 +23,12 @@ export function createJobMetrics({ registry }: { readonly registry: Registry }):
     registers,
     aggregator: 'max',
   });
+  const oldest = new Gauge({
+    name: 'tokenlat_jobs_oldest_seconds',
+    help: 'How long the oldest of the jobs waits that wait; 0 = none does',
+    registers,
+    aggregator: 'max',
+  });
   const bytes = new Gauge({
     name: 'tokenlat_jobs_bytes',
     help: 'Requests of all jobs that wait or run, as they are kept',
@@ -34,6 +40,8 @@ export function createJobMetrics({ registry }: { readonly registry: Registry }):
     under(counts) {
       under.set({ state: 'queued' }, counts.queued);
       under.set({ state: 'running' }, counts.running);
+      under.set({ state: 'failed' }, counts.failed);
+      oldest.set((counts.oldestMs ?? 0) / 1000);
       bytes.set(counts.bytes);
     },
   };

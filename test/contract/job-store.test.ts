@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { waitUntil } from '../../src/app/wait-until.ts';
 import type { OperationId } from '../../src/core/ids.ts';
 import type { JobBounds } from '../../src/core/job.ts';
-import type { JobStore } from '../../src/core/ports/job-store.ts';
+import type { JobCounts, JobStore } from '../../src/core/ports/job-store.ts';
 import { MemoryJobStore } from '../../src/store/memory/job-store.ts';
 import { createRedisJobStore } from '../../src/store/redis/job-store.ts';
 import { startRedis } from '../support/redis-server.ts';
@@ -39,6 +39,7 @@ async function memory(): Promise<Harness> {
 const BOUNDS: JobBounds = { count: 4, perTenant: 3, bytes: 1000 };
 const LEASE = 60;
 const KEEP = 60_000;
+const NONE: JobCounts = { queued: 0, running: 0, failed: 0, bytes: 0, oldestMs: null };
 
 function job(id: string, { tenant = 'acme', request = 'x'.repeat(10), forMs = 60_000 } = {}) {
   const now = Date.now();
@@ -60,7 +61,7 @@ for (const [name, open] of Object.entries({ memory, redis }))
       const claims = await Promise.all([1, 2, 3].map((n) => store.claim(`h${n}`, 1000, KEEP)));
       const ids = new Set(claims.map((each) => each?.id ?? null));
       assert.deepEqual(ids, new Set(['a', 'b', null]));
-      assert.deepEqual(await store.counts(), { queued: 0, running: 2, bytes: 20 });
+      assert.deepEqual(await store.counts(), { ...NONE, running: 2, bytes: 20 });
       const holder = `h${claims.findIndex((each) => each?.id === 'a') + 1}`;
       assert.equal(await store.renew('a', holder, 1000), 'held');
       assert.equal(await store.renew('a', 'other', 1000), 'lost');
@@ -70,7 +71,7 @@ for (const [name, open] of Object.entries({ memory, redis }))
       assert.equal(await store.finish('a', holder, end), false);
       const done = await store.get('a');
       assert.deepEqual([done?.state, done?.answer, done?.request], ['completed', 'sealed', '']);
-      assert.deepEqual(await store.counts(), { queued: 0, running: 1, bytes: 10 });
+      assert.deepEqual(await store.counts(), { ...NONE, running: 1, bytes: 10 });
       await store.drop('b');
       assert.equal((await store.get('b'))?.state, 'running');
       await store.drop('a');
@@ -134,7 +135,7 @@ for (const [name, open] of Object.entries({ memory, redis }))
       const rested = Date.now() + 100;
       await waitUntil(async () => Date.now() >= rested, { timeoutMs: 3000 });
       assert.deepEqual([await next(), await next(), await next(), await next()], ['a', 'b', 'c', null]);
-      assert.deepEqual(await store.counts(), { queued: 0, running: 3, bytes: 30 });
+      assert.deepEqual(await store.counts(), { ...NONE, running: 3, bytes: 30 });
     });
 
     test('what is over says until when it is kept, however it ended', async () => {
@@ -153,12 +154,58 @@ for (const [name, open] of Object.entries({ memory, redis }))
       }
     });
 
+    test('what ends without an answer, or is put back for another run, owes its reservation until that is paid', async () => {
+      const store = await fresh();
+      const owed = async (): Promise<readonly string[]> => {
+        const all = await store.owed(10_000);
+        for (const each of all) assert.equal(each.tenant, 'acme & sons');
+        return all.map(({ operation }) => operation).toSorted();
+      };
+      const add = (id: string, forMs = 60_000) => store.add(job(id, { tenant: 'acme & sons', forMs }), BOUNDS);
+      await add('old', -1);
+      await store.claim('h', 1000, KEEP);
+      await add('waits');
+      await store.cancel('waits', 'acme & sons', KEEP);
+      await add('vain');
+      await store.claim('h', 1000, KEEP);
+      await store.finish('vain', 'h', { state: 'failed', answer: null, keepMs: KEEP });
+      await add('runs');
+      await store.claim('h', 1000, KEEP);
+      await store.cancel('runs', 'acme & sons', KEEP);
+      await store.finish('runs', 'h', { state: 'cancelled', answer: null, keepMs: KEEP });
+      await add('done');
+      await store.claim('h', 1000, KEEP);
+      await store.finish('done', 'h', { state: 'completed', answer: 'x', keepMs: KEEP });
+      await add('back');
+      await store.claim('h', 1000, KEEP);
+      const again = { waitMs: 60_000, counts: false, keepMs: KEEP };
+      await store.putBack('back', 'h', { ...again, operation: '0-next' as OperationId });
+      assert.deepEqual(await owed(), ['0-old', '0-runs', '0-vain', '0-waits'], 'of what was put back later');
+      assert.deepEqual(await owed(), [], 'another one has them');
+      await store.paid({ tenant: 'acme & sons', operation: '0-old' as OperationId });
+      assert.equal((await store.counts()).failed, 1);
+    });
+
+    test('counts tell since when the oldest of those waits that wait', async () => {
+      const store = await fresh();
+      const ageOf = async (): Promise<number | null> => (await store.counts()).oldestMs;
+      await store.add({ ...job('a'), createdAt: Date.now() - 50_000 }, BOUNDS);
+      await store.add({ ...job('b'), createdAt: Date.now() - 20_000 }, BOUNDS);
+      assert.ok(Math.abs(((await ageOf()) ?? 0) - 50_000) < 5000);
+      await store.claim('h', 1000, KEEP);
+      assert.ok(Math.abs(((await ageOf()) ?? 0) - 20_000) < 5000, 'the one that runs waits no more');
+      await store.putBack('a', 'h', { waitMs: 60_000, counts: false, keepMs: KEEP });
+      assert.ok(Math.abs(((await ageOf()) ?? 0) - 50_000) < 5000);
+      for (const id of ['a', 'b']) await store.cancel(id, 'acme', KEEP);
+      assert.deepEqual(await store.counts(), NONE);
+    });
+
     test('one that is too old is given once, as such', async () => {
       const store = await fresh();
       await store.add(job('a', { forMs: -1 }), BOUNDS);
       assert.equal((await store.claim('h', 1000, KEEP))?.state, 'expired');
       assert.equal(await store.claim('h', 1000, KEEP), null);
-      assert.deepEqual(await store.counts(), { queued: 0, running: 0, bytes: 0 });
+      assert.deepEqual(await store.counts(), NONE);
     });
 
     test('one that its client wants no more is not begun again, and is given once so that its quota can be given back', async () => {
@@ -175,6 +222,6 @@ for (const [name, open] of Object.entries({ memory, redis }))
       const { id, state, operation } = found as unknown as { id: string; state: string; operation: string };
       assert.deepEqual([id, state, operation], [second?.id, 'cancelled', second?.operation]);
       assert.equal(await store.claim('next', 1000, KEEP), null);
-      assert.deepEqual(await store.counts(), { queued: 0, running: 0, bytes: 0 });
+      assert.deepEqual(await store.counts(), NONE);
     });
   });

@@ -31,6 +31,8 @@ interface Row {
   readonly thrown?: { readonly prompt: number; readonly completion: number };
   /** The backend took the request and never answered: its prompt is paid for. `new`: unless the connection was new, and broke at once. */
   readonly isUnanswered?: true | 'new';
+  /** The backend took the last try, too, and nothing came of it. Default: as `isUnanswered`. */
+  readonly isLost?: boolean;
 }
 
 const MAX_TRIES = 3;
@@ -151,6 +153,7 @@ const PLAIN: readonly Row[] = [
     solo: refused(503, 'upstream_unreachable', '1'),
     pair: refused(503, 'upstream_unreachable', '1'),
     soloTries: 1,
+    isLost: true,
   },
   {
     name: 'content-length too long',
@@ -158,6 +161,7 @@ const PLAIN: readonly Row[] = [
     solo: refused(503, 'upstream_unreachable', '1'),
     pair: refused(503, 'upstream_unreachable', '1'),
     soloTries: 1,
+    isLost: true,
   },
   {
     name: 'content-length too short',
@@ -172,6 +176,7 @@ const PLAIN: readonly Row[] = [
     solo: refused(504, 'upstream_timeout'),
     pair: refused(504, 'upstream_timeout'),
     soloTries: 1,
+    isLost: true,
   },
 ];
 
@@ -410,21 +415,30 @@ async function assertBooked(tenant: string, reply: Reply, expected: Outcome, row
   const shown = reply.headers.get('x-tokenlat-attempts');
   const tries = row.answer === 'down' ? Number(shown) : a.requests.length + b.requests.length;
   if (shown !== null) assert.equal(Number(shown), tries, 'x-tokenlat-attempts');
-  const events = (await gateway.ledger(tenant, tries)).filter((one) => one.requestId === reply.requestId);
-  assert.equal(events.length, tries, 'one cost event a try');
+  const isLost = expected.kind === 'refused' && (row.isLost ?? row.isUnanswered !== undefined);
+  const booked = tries + (isLost ? 1 : 0);
+  const events = (await gateway.ledger(tenant, booked)).filter((one) => one.requestId === reply.requestId);
+  assert.equal(
+    events.length,
+    booked,
+    'one cost event a try, and one of the request where it got nothing of its last one',
+  );
+  assert.equal(new Set(events.map(({ operation, attempt }) => `${operation} ${attempt}`)).size, booked);
   const [own, ...more] = events.filter((one) => one.chargedTo === 'tenant') as [LedgerEvent, ...LedgerEvent[]];
   assert.equal(more.length, 0, 'the client is charged once');
-  assert.equal(own.attempt, tries, 'the client is charged for the last try');
+  assert.equal(own.attempt, isLost ? 0 : tries, 'the client is charged for the last try, where it gave anything');
   const { prompt, completion } = row.thrown ?? { prompt: 0, completion: 0 };
   const thrown = events.filter((one) => one.chargedTo === 'gateway');
   assert.deepEqual(
     thrown.map(({ attempt }) => attempt),
-    Array.from({ length: tries - 1 }, (_, at) => at + 1),
+    Array.from({ length: booked - 1 }, (_, at) => at + 1),
     'each try that was thrown away is one event',
   );
   for (const one of thrown) {
     assert.equal(one.status, 'error');
-    if (row.isUnanswered === true || (row.isUnanswered === 'new' && one.usageFlag !== null)) {
+    // The proxy tells of the last try whether it was sent.
+    const isLast = isLost && one.attempt === tries;
+    if (isLast || row.isUnanswered === true || (row.isUnanswered === 'new' && one.usageFlag !== null)) {
       assert.deepEqual([one.usageFlag, one.estimated, one.completionTokens], ['unanswered', true, 0]);
       assert.ok(one.cost > 0 && one.cost === one.promptTokens);
       continue;
@@ -438,11 +452,7 @@ async function assertBooked(tenant: string, reply: Reply, expected: Outcome, row
     Array.from({ length: tries }, (_, at) => at + 1),
     'each try is one line of the record',
   );
-  if (expected.kind === 'refused' && expected.code === 'upstream_unreachable' && shown === null) {
-    // The connection broke within an answer that we held: to us that looks like a client that left.
-    assert.notEqual(own.status, 'complete');
-    assert.equal(own.completionTokens, 0);
-  } else if (expected.kind === 'refused') {
+  if (expected.kind === 'refused') {
     assert.equal(own.status, 'error');
     assert.equal(own.cost, 0, 'an error is free');
   } else if (expected.kind !== 'served') {

@@ -68,7 +68,7 @@ const live = route({
   body: null,
   reply: { status: 200, schema: liveView },
   run: async ({ deps }) => {
-    const { at, replicas, rows, queues } = await deps.live();
+    const [{ at, replicas, rows, queues }, jobs] = await Promise.all([deps.live(), deps.jobs()]);
     return {
       body: {
         object: 'live',
@@ -82,6 +82,10 @@ const live = route({
           waited_per_minute: waited,
           wait_ms_p95: waitP95,
         })),
+        jobs:
+          jobs === null
+            ? null
+            : { queued: jobs.queued, running: jobs.running, failed: jobs.failed, oldest_ms: jobs.oldestMs },
       },
     };
   },

@@ -80,6 +80,15 @@ export const liveView = z
         }),
       )
       .describe('Models for which somebody waits, or did in the last 60 s.'),
+    jobs: z
+      .object({
+        queued: z.int(),
+        running: z.int(),
+        failed: z.int().describe('Begun too often, and still kept.'),
+        oldest_ms: z.number().nullable().describe('How long the oldest of those waits that wait; null = none does.'),
+      })
+      .nullable()
+      .describe('Requests that nobody waits for; null = there are none here, or the store is away.'),
   })
   .meta({ id: 'Live' });
 

@@ -27,6 +27,7 @@ test('who waits for which model, where somebody does', async () => {
   const { out } = await kit.run(liveCommand, []);
   assert.match(out, /^waiting for +interactive +batch +oldest ms +waited\/min +p95 ms +refused\/min$/m);
   assert.match(out, /^m +3 +1 +250 +40 +180 +7$/m);
+  assert.match(out, /^jobs: 4 waiting \(the oldest for 90s\), 2 running, 1 failed$/m);
 });
 
 test('programs get what the API told, without bars', async () => {

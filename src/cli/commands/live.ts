@@ -48,7 +48,7 @@ export function liveCommand(terminal: Terminal = processTerminal): Command {
       if (format !== 'table') return text;
       const queues = listOf(body, 'queues');
       const waiting = queues.length === 0 ? '' : `\n${renderRows({ format, columns: QUEUES, rows: queues, body })}`;
-      return `${replicasText(listOf(body, 'replicas'), terminal.time())}\n${text}${waiting}`;
+      return `${replicasText(listOf(body, 'replicas'), terminal.time())}\n${text}${waiting}${jobsText(body['jobs'])}`;
     });
   });
 }
@@ -62,6 +62,13 @@ function trafficOf(rows: readonly Answer[]): Column<Answer> {
   const requests = (row: Answer): number => Number(row['requests_per_minute'] ?? 0);
   const all = rows.reduce((sum, row) => sum + requests(row), 0);
   return { title: 'traffic', name: null, value: (row) => (all > 0 ? bar(requests(row), all) : '') };
+}
+
+function jobsText(jobs: unknown): string {
+  if (typeof jobs !== 'object' || jobs === null || Array.isArray(jobs)) return '';
+  const { queued, running, failed, oldest_ms: oldest } = jobs as Answer;
+  const since = typeof oldest === 'number' ? ` (the oldest for ${spanOf(oldest)})` : '';
+  return `\njobs: ${printable(queued)} waiting${since}, ${printable(running)} running, ${printable(failed)} failed\n`;
 }
 
 function replicasText(replicas: readonly Answer[], now: number): string {

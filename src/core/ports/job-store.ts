@@ -5,7 +5,17 @@ import type { Job, JobBounds } from '../job.ts';
 export interface JobCounts {
   readonly queued: number;
   readonly running: number;
+  /** Of those that are over and still kept: begun too often. */
+  readonly failed: number;
   readonly bytes: number;
+  /** Since when the oldest of those waits that wait, milliseconds; null: none does. */
+  readonly oldestMs: number | null;
+}
+
+/** A reservation that nobody needs any more. */
+export interface OwedReservation {
+  readonly tenant: string;
+  readonly operation: OperationId;
 }
 
 /** Keeps jobs. One holder at a time, by a lease; times are the store's own. Throws `StoreUnavailable`. */
@@ -21,7 +31,8 @@ export interface JobStore {
   renew(id: string, holder: string, leaseMs: number): Promise<'held' | 'lost' | 'cancelled'>;
   /**
    * Back to those that wait, for `waitMs` at least; where its client wants it no more, it is `cancelled` instead, and kept for `keepMs`.
-   * `counts`: it was begun in vain. `operation`: the one before is settled. `lost`: somebody else holds it, and nothing is changed.
+   * `counts`: it was begun in vain. `operation`: the next run's; the one before is `owed` in `SETTLED_MS`, should nobody have settled it.
+   * `lost`: somebody else holds it, and nothing is changed.
    */
   putBack(
     id: string,
@@ -48,5 +59,12 @@ export interface JobStore {
   get(id: string): Promise<Job | null>;
   /** Lets go of one that is over. */
   drop(id: string): Promise<void>;
+  /**
+   * What must be given back of jobs that were put back, or ended without an answer: the store knows in the same step, so that no death
+   * makes it forget. Whoever is told has `forMs`; then others are, unless it is `paid`.
+   */
+  owed(forMs: number): Promise<readonly OwedReservation[]>;
+  /** It is given back, or was settled before. */
+  paid(owed: OwedReservation): Promise<void>;
   counts(): Promise<JobCounts>;
 }

@@ -53,7 +53,9 @@ function world(change: Partial<JobDeskOptions> = {}) {
     settings: () => SETTINGS,
     store,
     seal: () => seal,
-    reserve: async (_ctx, operation, leaseMs) => void reserved.push(`${operation} ${leaseMs >= SETTINGS.maxAgeMs}`),
+    reserve: async (_ctx, operation) => void reserved.push(`for a request ${operation}`),
+    keep: async (tenant, operation, leaseMs) =>
+      void reserved.push(`${tenant} ${operation} ${leaseMs >= SETTINGS.maxAgeMs}`),
     release: async (tenant, operation) => void released.push(`${tenant} ${operation}`),
     audit: { append: (entry) => void entries.push(entry) },
     count: () => {},
@@ -78,7 +80,7 @@ test('what is left is reserved, sealed and told of; nothing of it can be read in
   const { desk, store, reserved, entries } = world();
   const accepted = await desk.take(asking());
   const { id, status } = bodyOf(accepted);
-  assert.deepEqual([accepted.status, status, reserved], [202, 'queued', ['0-op true']]);
+  assert.deepEqual([accepted.status, status, reserved], [202, 'queued', ['for a request 0-op', 'acme 0-op true']]);
   const headers = new Map(accepted.headers);
   assert.deepEqual(
     [headers.get('location'), headers.get('preference-applied')],
@@ -141,6 +143,15 @@ test('an answer is shown as it came; with `once`, once', async () => {
   }
 });
 
+test('an answer that was kept under another key is gone', async () => {
+  const { desk, store } = world();
+  const id = String(bodyOf(await desk.take(asking()))['id']);
+  await store.claim('h', 1000, 1000);
+  await store.finish(id, 'h', { state: 'completed', answer: seal.seal(id, '{}'), keepMs: 60_000 });
+  const other = world({ store, seal: () => createJobSeal(new Uint8Array(32).fill(2)) });
+  assert.equal(await codeOf(other.desk.show(who('acme'), id)), 'job_not_found');
+});
+
 test('without the section there are no jobs; without the store they are out of reach', async () => {
   const closed = world({ settings: () => null });
   assert.equal(closed.desk.isOpen(), false);
@@ -151,6 +162,23 @@ test('without the section there are no jobs; without the store they are out of r
   assert.equal(await codeOf(desk.take(asking())), 'store_unavailable');
   await setImmediate();
   assert.deepEqual(released, ['acme 0-op']);
+});
+
+test('what is reserved is kept for a job that is there alone, and a store that does not keep it refuses no job', async () => {
+  const order: string[] = [];
+  const store = new MemoryJobStore({ clock: { time: () => Date.now() } });
+  const add = store.add.bind(store);
+  store.add = (...asked) => (order.push('add'), add(...asked));
+  const reserve = async (): Promise<void> => void order.push('reserve');
+  const keep = (): Promise<void> => (order.push('keep'), Promise.reject(new StoreUnavailable('gone')));
+  const { desk } = world({ store, reserve, keep });
+  assert.equal((await desk.take(asking())).status, 202);
+  assert.deepEqual(order, ['reserve', 'add', 'keep', 'keep', 'keep']);
+  const id = String(bodyOf(await world({ store }).desk.take(asking()))['id']);
+  const release = (): Promise<void> => Promise.reject(new StoreUnavailable('gone'));
+  const cancelled = await world({ store, release }).desk.cancel(who('acme'), id);
+  assert.equal(bodyOf(cancelled)['status'], 'cancelled');
+  assert.deepEqual(await store.owed(1000), [{ tenant: 'acme', operation: '0-op' }], 'the store remembers');
 });
 
 test('a store that took a job and could not say so: its client is told no, so the job is withdrawn before its quota is', async () => {

@@ -22,8 +22,10 @@ export interface JobDeskOptions {
   readonly settings: () => Jobs | null;
   readonly store: JobStore;
   readonly seal: () => JobSeal;
-  /** Reserves what the request may take, for as long as it may wait. Throws what it is refused with. */
-  readonly reserve: (ctx: Asking, operation: OperationId, leaseMs: number) => Promise<void>;
+  /** Reserves what the request may take, for as long as a request. Throws what it is refused with. */
+  readonly reserve: (ctx: Asking, operation: OperationId) => Promise<void>;
+  /** Keeps what is reserved for so long, milliseconds. */
+  readonly keep: (tenant: string, operation: OperationId, leaseMs: number) => Promise<void>;
   /** Gives a reservation back. */
   readonly release: (tenant: string, operation: OperationId) => Promise<void>;
   readonly audit: Pick<AuditLog, 'append'>;
@@ -34,13 +36,14 @@ export interface JobDeskOptions {
 /** Longer than the longest request: its reservation must not end while it runs. */
 const SLACK_MS = 3_600_000;
 const POLL_SECONDS = '2';
+const KEEP_TRIES = { tries: 3, everyMs: 100 };
 /** For so long a store is asked that did not say whether it took a job. */
 const WITHDRAW_TRIES = 300;
 const WITHDRAW_MS = 1000;
 
 /** Takes requests that nobody waits for, tells what became of them, and cancels them. */
 export function createJobDesk(options: JobDeskOptions): JobDesk {
-  const { settings, store, seal, reserve, release, audit, count, clock } = options;
+  const { settings, store, seal, reserve, keep, release, audit, count, clock } = options;
 
   function rules(): Jobs {
     const found = settings();
@@ -82,7 +85,8 @@ export function createJobDesk(options: JobDeskOptions): JobDesk {
       const job = describe(ctx, { now: clock.time(), maxAgeMs, seal: seal() });
       if (Buffer.byteLength(job.request) > bounds.bytes)
         throw new GatewayError('request_too_large', 'The request is larger than all jobs together may be.');
-      await reserve(ctx, job.operation, maxAgeMs + SLACK_MS);
+      // Only a job that is there has a long one: should we die before, nobody would give it back.
+      await reserve(ctx, job.operation);
       const added = await reach(() =>
         store.add(job, bounds).catch((reason: unknown) => {
           void withdraw(job, reason).catch(() => {});
@@ -96,6 +100,8 @@ export function createJobDesk(options: JobDeskOptions): JobDesk {
           retryAfterMs: 30_000,
         });
       }
+      // Where that fails, it ends too early, and what the job settles takes the place of what that booked.
+      await insist(() => keep(job.tenant, job.operation, maxAgeMs + SLACK_MS), KEEP_TRIES).catch(() => {});
       count('queued');
       tell('job.queued', ctx.principal, job);
       const headers: HeaderPair[] = [
@@ -106,7 +112,7 @@ export function createJobDesk(options: JobDeskOptions): JobDesk {
     },
     async show(who, id) {
       const job = await own(who, id);
-      const answer = job.answer === null ? null : (JSON.parse(seal().open(id, job.answer)) as KeptAnswer);
+      const answer = job.answer === null ? null : opened(seal(), id, job.answer);
       if (answer !== null && rules().once) await reach(() => store.drop(id));
       return response(200, shown(job, answer));
     },
@@ -114,7 +120,8 @@ export function createJobDesk(options: JobDeskOptions): JobDesk {
       const job = await own(who, id);
       const outcome = await reach(() => store.cancel(id, who.tenant, rules().keepMs));
       if (outcome === null) throw new GatewayError('job_over', `The job is ${job.state} already.`);
-      if (outcome === 'cancelled') await release(job.tenant, job.operation);
+      // The store has noted that it must be given back: this is only sooner.
+      if (outcome === 'cancelled') await release(job.tenant, job.operation).catch(() => {});
       if (outcome === 'cancelled') count('cancelled');
       tell('job.cancelled', who, job);
       const now = outcome === 'cancelled' ? await reach(() => store.get(id)) : null;
@@ -162,6 +169,14 @@ function shown({ id, state, createdAt, expiresAt }: Shown, answer: KeptAnswer | 
     response:
       answer === null ? null : { status_code: answer.status, headers: { ...answer.headers }, body: bodyOf(answer) },
   };
+}
+
+function opened(seal: JobSeal, id: string, sealed: string): KeptAnswer {
+  try {
+    return JSON.parse(seal.open(id, sealed)) as KeptAnswer;
+  } catch (cause) {
+    throw new GatewayError('job_not_found', 'The answer of this job was kept under another key.', { cause });
+  }
 }
 
 function bodyOf({ body }: KeptAnswer): Json {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Job, type Jobs, NO_ROOM } from '../../core/job.ts';
 import type { OperationId } from '../../core/ids.ts';
 import type { Clock } from '../../core/ports/clock.ts';
@@ -19,7 +18,8 @@ export interface JobTools {
   readonly seal: () => JobSeal;
   /** Sends a request to the gateway, as any client would. Rejects when no answer came: with `NotSent` where the gateway could not be reached. */
   readonly send: (gateway: string, request: KeptRequest, token: string, signal: AbortSignal) => Promise<KeptAnswer>;
-  readonly release: (tenant: string, operation: OperationId) => Promise<void>;
+  /** Lets a reservation that nobody has settled end as soon as one of a request does whose worker died. */
+  readonly hasten: (tenant: string, operation: OperationId) => Promise<void>;
   /** For a run after one that found no room: what that one had reserved is given back. */
   readonly newOperation: () => OperationId;
   readonly count: (outcome: 'completed' | 'failed' | 'cancelled' | 'expired' | 'put_back') => void;
@@ -35,8 +35,6 @@ export interface Run extends JobTools {
   readonly full: FullModels;
   /** It must end now. */
   readonly closing: AbortSignal;
-  /** Work that the run leaves behind. */
-  readonly later: (work: Promise<void>) => void;
   readonly leaseMs: number;
 }
 
@@ -44,8 +42,6 @@ export const WAIT_MS = 5000;
 const MOST_WAIT_MS = 300_000;
 /** After an answer of a backend that could not serve: this, then four times as long. */
 const FAILED_WAIT_MS = 30_000;
-/** Whoever served a run has settled it by then, if it ever will. */
-const SETTLED_MS = 2000;
 /** What the store does not take at once is tried again each second, so often. */
 const KEPT_TRIES = 30;
 
@@ -57,12 +53,10 @@ export async function runJob(job: Job, run: Run): Promise<boolean> {
   const { store, holder, rules, log } = run;
   if (job.state === 'expired' || job.state === 'cancelled') {
     run.count(job.state);
-    await giveBack(job, run);
     return true;
   }
   if (job.attempts >= rules.attempts) {
     log.warn('a job was begun too often', { job: job.id, attempts: job.attempts });
-    await giveBack(job, run).catch(() => {});
     await end(job, 'failed', null, run);
     return true;
   }
@@ -74,10 +68,8 @@ export async function runJob(job: Job, run: Run): Promise<boolean> {
     const found = await ask(job, signal, run);
     if (found.kind === 'answered') await surely(() => take(job, found, run));
     else if (found.kind === 'behind') await surely(() => putBack(job, { waitMs: found.waitMs, counts: false }, run));
-    else if (held.why() === 'cancelled') {
-      await giveBack(job, run).catch(() => {});
-      await surely(() => end(job, 'cancelled', null, run));
-    } else if (held.why() === 'lost') log.debug('a job is run by another worker', { job: job.id });
+    else if (held.why() === 'cancelled') await surely(() => end(job, 'cancelled', null, run));
+    else if (held.why() === 'lost') log.debug('a job is run by another worker', { job: job.id });
     else {
       const { reason } = found;
       log.debug('a job got no answer', { job: job.id, error: reason instanceof Error ? reason : undefined });
@@ -120,17 +112,14 @@ async function take(
   // A backend was asked and could not serve: that is a run, and asking on and on would not help it.
   const counts = answer.status === 503 && answer.headers['x-error-source'] === 'model_service';
   if (!NO_ROOM.has(answer.status) || (counts && job.attempts + 1 >= rules.attempts)) {
+    // Who served it settles it. Should that worker be gone, what is reserved ends as that of any request does, not a day later.
+    await run.hasten(job.tenant, job.operation);
     await end(job, 'completed', seal().seal(job.id, JSON.stringify(answer)), run);
     return;
   }
   const failedMs = counts ? Math.min(MOST_WAIT_MS, FAILED_WAIT_MS * 4 ** job.attempts) : 0;
   const waitMs = full.refused(model, answer) ?? Math.max(failedMs, waitOf(answer));
-  const said = await putBack(job, { waitMs, counts, operation: newOperation() }, run);
-  if (said !== 'queued') return;
-  count('put_back');
-  // Who served the run settles it, with what its tries have cost. Should that worker be gone, the reservation must not stay.
-  const settled = sleep(SETTLED_MS, undefined, { ref: false, signal: run.closing }).catch(() => {});
-  run.later(settled.then(() => giveBack(job, run)));
+  if ((await putBack(job, { waitMs, counts, operation: newOperation() }, run)) === 'queued') count('put_back');
 }
 
 async function putBack(
@@ -139,10 +128,7 @@ async function putBack(
   run: Run,
 ): Promise<'queued' | 'cancelled' | 'lost'> {
   const said = await run.store.putBack(job.id, run.holder, { ...how, keepMs: run.rules.keepMs });
-  if (said === 'cancelled') {
-    run.count('cancelled');
-    run.later(giveBack(job, run));
-  }
+  if (said === 'cancelled') run.count('cancelled');
   return said;
 }
 
@@ -153,11 +139,6 @@ async function end(
   { store, holder, rules, count }: Run,
 ): Promise<void> {
   if (await store.finish(id, holder, { state, answer, keepMs: rules.keepMs })) count(state);
-}
-
-/** What was reserved for the job; nothing where that is settled already. */
-function giveBack({ tenant, operation }: Job, { release, closing }: Run): Promise<void> {
-  return insist(() => release(tenant, operation), { tries: KEPT_TRIES, everyMs: 1000, signal: closing });
 }
 
 function waitOf({ headers }: KeptAnswer): number {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OperationId } from '../../core/ids.ts';
-import type { Jobs } from '../../core/job.ts';
+import { type Jobs, SETTLED_MS } from '../../core/job.ts';
 import { systemClock } from '../../core/ports/clock.ts';
 import type { Principal } from '../../core/principal.ts';
 import { MemoryJobStore } from '../../store/memory/job-store.ts';
@@ -33,10 +33,12 @@ async function world(
   change: (store: MemoryJobStore) => void = () => {},
   leaseMs = 3000,
 ) {
-  const store = new MemoryJobStore({ clock: { time: () => Date.now() } });
+  let aheadMs = 0;
+  const store = new MemoryJobStore({ clock: { time: () => Date.now() + aheadMs } });
   change(store);
   const outcomes: string[] = [];
   const released: string[] = [];
+  const hastened: string[] = [];
   const request = seal.seal(ID, writeRequest({ path: '/v1/chat/completions', headers: [], body: 'e30=', who }));
   const operation = 'op-1' as OperationId;
   await store.add(
@@ -49,6 +51,7 @@ async function world(
     seal: () => seal,
     send,
     release: async (_tenant, released_) => void released.push(released_),
+    hasten: async (_tenant, operation_) => void hastened.push(operation_),
     newOperation: () => 'op-2' as OperationId,
     holder: 'h',
     count: (outcome) => void outcomes.push(outcome),
@@ -62,17 +65,22 @@ async function world(
     for (let n = 0; n < 2000 && (await store.get(ID))?.state !== state; n += 1) await sleep(5);
     assert.equal((await store.get(ID))?.state, state);
   };
-  return { store, outcomes, released, run, until };
+  const paid = async (): Promise<readonly string[]> => {
+    for (let n = 0; n < 600 && released.length === 0; n += 1) await sleep(5);
+    return released;
+  };
+  return { store, outcomes, released, hastened, paid, run, until, later: (ms: number) => (aheadMs += ms) };
 }
 
 test('a job is sent with its token, and its answer is kept under the key', async (t) => {
-  const { store, until } = await world(t, async (gateway, request, token) => {
+  const { store, until, hastened } = await world(t, async (gateway, request, token) => {
     assert.deepEqual([gateway, request.path, seal.idOf(token)], ['http://gateway', '/v1/chat/completions', ID]);
     return OK;
   });
   await until('completed');
   const answer = (await store.get(ID))?.answer ?? '';
   assert.deepEqual(JSON.parse(seal.open(ID, answer)), OK);
+  assert.deepEqual([hastened, await store.owed(1)], [['op-1'], []], 'who served it settles it, or its lease ends soon');
 });
 
 test('what finds no room waits, and takes another operation', async (t) => {
@@ -107,6 +115,7 @@ async function runFull(): Promise<{ readonly served: string; readonly asked: num
       return OK;
     },
     release: async () => {},
+    hasten: async () => {},
     newOperation: () => 'op-2' as OperationId,
     holder: 'h',
     count: () => {},
@@ -151,7 +160,7 @@ test('a model that is full is asked by one job, and those that wait get their tu
 test('one that is too old, or was begun too often, gives its reservation back', async (t) => {
   const old = await world(t, async () => OK, -1);
   await old.until('expired');
-  assert.deepEqual(old.released, ['op-1']);
+  assert.deepEqual(await old.paid(), ['op-1']);
 });
 
 test('what its client wants no more is broken off, what a worker leaves is put back', async (t) => {
@@ -161,7 +170,7 @@ test('what its client wants no more is broken off, what a worker leaves is put b
   await cancelled.until('running');
   assert.equal(await cancelled.store.cancel(ID, 'acme', 1000), 'running');
   await cancelled.until('cancelled');
-  assert.deepEqual(cancelled.released, ['op-1']);
+  assert.deepEqual(await cancelled.paid(), ['op-1']);
   const left = await world(t, hang);
   await left.until('running');
   await left.run.close(0);
@@ -178,21 +187,51 @@ const some = async (outcomes: readonly string[]): Promise<void> => {
   for (let n = 0; n < 1000 && outcomes.length === 0; n += 1) await sleep(5);
 };
 
-test('what was reserved is given back after a run without room, should its worker be gone, and only when it is put back', async (t) => {
-  const { outcomes, released, run } = await world(t, async () => answered(503));
+test('what was reserved is given back after a run without room, should its server be gone, by whoever is left', async (t) => {
+  const { store, outcomes, released, run, later } = await world(t, async () => answered(503));
   await some(outcomes);
-  assert.deepEqual(released, []);
+  // The holder dies, too: it gives nothing back.
   await run.close(0);
-  assert.deepEqual(released, ['op-1']);
+  assert.deepEqual([released, await store.owed(1)], [[], []], 'who served it may be settling it');
+  later(SETTLED_MS);
+  assert.deepEqual(await store.owed(50), [{ tenant: 'acme', operation: 'op-1' }]);
+  assert.deepEqual(await store.owed(50), [], 'somebody does');
+  later(50);
+  const [again] = await store.owed(50);
+  assert.ok(again !== undefined, 'and when that one is gone another one');
+  await store.paid(again);
+  later(50);
+  assert.deepEqual(await store.owed(50), []);
+});
+
+test('what cannot be given back now is tried again, and nothing is where another one holds the job', async (t) => {
+  const { store, released, paid, later, until } = await world(
+    t,
+    async () => answered(429),
+    60_000,
+    (kept) => {
+      const owed = kept.owed.bind(kept);
+      let fails = 2;
+      kept.owed = async (forMs) => {
+        if (fails-- > 0) throw new Error('gone');
+        return await owed(forMs);
+      };
+    },
+  );
+  await until('queued');
+  for (let n = 0; n < 600 && (await store.get(ID))?.operation === 'op-1'; n += 1) await sleep(5);
+  later(SETTLED_MS);
+  assert.equal((await paid())[0], 'op-1');
+  assert.equal(released.filter((operation) => operation === 'op-1').length, 1);
   const lost = await world(
     t,
     async () => answered(503),
     60_000,
-    (store) => (store.putBack = async () => 'lost'),
+    (kept) => (kept.putBack = async () => 'lost'),
   );
   await sleep(50);
   await lost.run.close(0);
-  assert.deepEqual([lost.released, lost.outcomes], [[], []]);
+  assert.deepEqual([lost.released, lost.outcomes, await lost.store.owed(1)], [[], [], []]);
 });
 
 test('a gateway that cannot be reached has begun no job, and is not asked for the next one at once', async (t) => {
@@ -227,13 +266,13 @@ test('a backend that cannot serve has been asked: the job waits longer, and the 
 test('one that is cancelled and then finds no room is not run again', async (t) => {
   let tell: (answer: KeptAnswer) => void = () => {};
   const told = new Promise<KeptAnswer>((resolve) => (tell = resolve));
-  const { store, until, released, run } = await world(t, () => told);
+  const { store, until, paid, later } = await world(t, () => told);
   await until('running');
   await store.cancel(ID, 'acme', 1000);
   tell(answered(429));
   await until('cancelled');
-  await run.close(0);
-  assert.deepEqual(released, ['op-1']);
+  later(SETTLED_MS);
+  assert.deepEqual(await paid(), ['op-1']);
 });
 
 test('a store that stands still for a moment after a run without room: the next run is under another operation all the same', async (t) => {

@@ -1,6 +1,6 @@
-import type { Job, JobBounds, JobState } from '../../core/job.ts';
+import { type Job, type JobBounds, type JobState, SETTLED_MS } from '../../core/job.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { JobCounts, JobStore } from '../../core/ports/job-store.ts';
+import type { JobCounts, JobStore, OwedReservation } from '../../core/ports/job-store.ts';
 
 interface Kept {
   job: Job;
@@ -16,6 +16,8 @@ const isUnder = ({ job }: Kept): boolean => job.state === 'queued' || job.state 
 /** `JobStore` in this process: gone with it. */
 export class MemoryJobStore implements JobStore {
   readonly #jobs = new Map<string, Kept>();
+  /** By operation. */
+  readonly #owed = new Map<string, { readonly owed: OwedReservation; at: number }>();
   readonly #clock: Pick<Clock, 'time'>;
 
   constructor({ clock }: { readonly clock: Pick<Clock, 'time'> }) {
@@ -66,9 +68,10 @@ export class MemoryJobStore implements JobStore {
     const kept = this.#held(id, holder);
     if (kept === null) return 'lost';
     if (kept.isUnwanted) {
-      this.#end(kept, 'cancelled', null, keepMs);
+      this.#end(kept, 'cancelled', null, keepMs, SETTLED_MS);
       return 'cancelled';
     }
+    if (operation !== undefined) this.#owe(kept.job, SETTLED_MS);
     const attempts = kept.job.attempts + (counts ? 1 : 0);
     kept.job = { ...kept.job, state: 'queued', attempts, operation: operation ?? kept.job.operation };
     kept.holder = null;
@@ -107,13 +110,29 @@ export class MemoryJobStore implements JobStore {
     if (kept !== undefined && !isUnder(kept)) this.#jobs.delete(id);
   }
 
+  async owed(forMs: number): Promise<readonly OwedReservation[]> {
+    const now = this.#clock.time();
+    const due = [...this.#owed.values()].filter(({ at }) => at <= now);
+    for (const each of due) each.at = now + forMs;
+    return due.map(({ owed }) => owed);
+  }
+
+  async paid({ operation }: OwedReservation): Promise<void> {
+    this.#owed.delete(operation);
+  }
+
   async counts(): Promise<JobCounts> {
+    this.#sweep();
     const under = this.#under();
-    const of = (state: JobState): number => under.filter(({ job }) => job.state === state).length;
+    const of = (state: JobState): readonly Kept[] => [...this.#jobs.values()].filter(({ job }) => job.state === state);
+    const queued = of('queued');
+    const oldest = Math.min(...queued.map(({ job }) => job.createdAt));
     return {
-      queued: of('queued'),
-      running: of('running'),
+      queued: queued.length,
+      running: of('running').length,
+      failed: of('failed').length,
       bytes: under.reduce((sum, kept) => sum + bytesOf(kept), 0),
+      oldestMs: queued.length === 0 ? null : Math.max(0, this.#clock.time() - oldest),
     };
   }
 
@@ -124,7 +143,12 @@ export class MemoryJobStore implements JobStore {
     return !kept.isUnwanted;
   }
 
-  #end(kept: Kept, state: JobState, answer: string | null, keepMs: number): void {
+  #owe({ tenant, operation }: Job, afterMs: number): void {
+    this.#owed.set(operation, { owed: { tenant, operation }, at: this.#clock.time() + afterMs });
+  }
+
+  #end(kept: Kept, state: JobState, answer: string | null, keepMs: number, owedMs = 0): void {
+    if (state !== 'completed') this.#owe(kept.job, owedMs);
     const until = this.#clock.time() + keepMs;
     kept.job = { ...kept.job, state, answer, request: '', expiresAt: until };
     kept.holder = null;

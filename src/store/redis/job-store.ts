@@ -1,12 +1,12 @@
 import type { OperationId } from '../../core/ids.ts';
-import type { Job, JobState } from '../../core/job.ts';
-import type { JobStore } from '../../core/ports/job-store.ts';
+import { type Job, type JobState, SETTLED_MS } from '../../core/job.ts';
+import type { JobStore, OwedReservation } from '../../core/ports/job-store.ts';
 import type { RedisClient } from './connection.ts';
 import { encodeKeyPart } from './keys.ts';
 import type { StoreBreaker } from './store-breaker.ts';
 
 export interface RedisJobStoreOptions {
-  readonly client: Pick<RedisClient, 'eval' | 'hgetall' | 'del' | 'hget'>;
+  readonly client: Pick<RedisClient, 'eval' | 'hgetall' | 'del' | 'hget' | 'zrem'>;
   readonly call: StoreBreaker['call'];
   /** Begins every key. */
   readonly prefix: string;
@@ -14,7 +14,8 @@ export interface RedisJobStoreOptions {
 
 /**
  * One hash a job; sorted sets of those that may be begun (by their age), those that may not yet (by when they may) and those that run
- * (by the end of their lease); and what all of them come to. KEYS[1] begins every key: all lie in one slot.
+ * (by the end of their lease); of those that wait, by when they came; what is owed, by when; those that failed, by when they are let go
+ * of; and what all of them come to. KEYS[1] begins every key: all lie in one slot.
  */
 const COMMON = `
 local p = KEYS[1]
@@ -25,18 +26,30 @@ local function leave(id)
   redis.call('ZREM', p .. ':ready', id)
   redis.call('ZREM', p .. ':waiting', id)
   redis.call('ZREM', p .. ':running', id)
+  redis.call('ZREM', p .. ':ages', id)
   redis.call('HINCRBY', p .. ':sums', 'count', -1)
   redis.call('HINCRBY', p .. ':sums', 'bytes', -tonumber(redis.call('HGET', key(id), 'bytes') or 0))
   local tenant = redis.call('HGET', key(id), 'tenant')
   if redis.call('HINCRBY', p .. ':tenants', tenant, -1) <= 0 then redis.call('HDEL', p .. ':tenants', tenant) end
 end
-local function over(id, state, answer, keep)
+local function owe(id, after)
+  local found = redis.call('HMGET', key(id), 'operation', 'tenant')
+  redis.call('ZADD', p .. ':owed', now + after, found[1] .. ' ' .. found[2])
+end
+local function over(id, state, answer, keep, after)
   leave(id)
+  if state ~= 'completed' then owe(id, after or 0) end
+  if state == 'failed' then redis.call('ZADD', p .. ':failed', now + tonumber(keep), id) end
   redis.call('HSET', key(id), 'state', state, 'request', '', 'holder', '', 'expires', now + tonumber(keep))
   if answer ~= '' then redis.call('HSET', key(id), 'answer', answer) end
   redis.call('PEXPIRE', key(id), keep)
 end
-local function ready(id) redis.call('ZADD', p .. ':ready', redis.call('HGET', key(id), 'created') or now, id) end
+local function age(id)
+  local created = redis.call('HGET', key(id), 'created') or now
+  redis.call('ZADD', p .. ':ages', created, id)
+  return created
+end
+local function ready(id) redis.call('ZADD', p .. ':ready', age(id), id) end
 local function held(id, holder)
   local found = redis.call('HMGET', key(id), 'state', 'holder')
   return found[1] == 'running' and found[2] == holder
@@ -78,6 +91,7 @@ for _, id in ipairs(redis.call('ZRANGE', p .. ':ready', 0, 0)) do
     return id
   else
     redis.call('ZREM', p .. ':ready', id)
+    redis.call('ZREM', p .. ':ages', id)
     redis.call('ZADD', p .. ':running', now + lease, id)
     redis.call('HSET', key(id), 'state', 'running', 'holder', holder)
     return id
@@ -94,14 +108,18 @@ return 'held'`;
 const PUT_BACK = `${COMMON}
 if not held(ARGV[1], ARGV[2]) then return 'lost' end
 if redis.call('HGET', key(ARGV[1]), 'unwanted') then
-  over(ARGV[1], 'cancelled', '', ARGV[6])
+  over(ARGV[1], 'cancelled', '', ARGV[6], tonumber(ARGV[7]))
   return 'cancelled'
 end
 redis.call('ZREM', p .. ':running', ARGV[1])
 redis.call('HINCRBY', key(ARGV[1]), 'attempts', ARGV[4])
 redis.call('HSET', key(ARGV[1]), 'state', 'queued', 'holder', '')
-if ARGV[5] ~= '' then redis.call('HSET', key(ARGV[1]), 'operation', ARGV[5]) end
+if ARGV[5] ~= '' then
+  owe(ARGV[1], tonumber(ARGV[7]))
+  redis.call('HSET', key(ARGV[1]), 'operation', ARGV[5])
+end
 redis.call('ZADD', p .. ':waiting', now + tonumber(ARGV[3]), ARGV[1])
+age(ARGV[1])
 return 'queued'`;
 
 const FINISH = `${COMMON}
@@ -120,9 +138,17 @@ if found[1] ~= 'queued' then return false end
 over(ARGV[1], 'cancelled', '', ARGV[3])
 return 'cancelled'`;
 
+const OWED = `${COMMON}
+local due = redis.call('ZRANGEBYSCORE', p .. ':owed', '-inf', now, 'LIMIT', 0, 100)
+for _, member in ipairs(due) do redis.call('ZADD', p .. ':owed', now + tonumber(ARGV[1]), member) end
+return due`;
+
 const COUNTS = `${COMMON}
+redis.call('ZREMRANGEBYSCORE', p .. ':failed', '-inf', now)
+local oldest = redis.call('ZRANGE', p .. ':ages', 0, 0, 'WITHSCORES')
 return { redis.call('ZCARD', p .. ':ready') + redis.call('ZCARD', p .. ':waiting'), redis.call('ZCARD', p .. ':running'),
-  tonumber(redis.call('HGET', p .. ':sums', 'bytes') or 0) }`;
+  redis.call('ZCARD', p .. ':failed'), tonumber(redis.call('HGET', p .. ':sums', 'bytes') or 0),
+  oldest[2] and math.max(0, now - tonumber(oldest[2])) or -1 }`;
 
 /** `JobStore` in Redis. */
 export function createRedisJobStore({ client, call, prefix }: RedisJobStoreOptions): JobStore {
@@ -143,7 +169,7 @@ export function createRedisJobStore({ client, call, prefix }: RedisJobStoreOptio
     },
     renew: async (id, holder, leaseMs) => (await run(RENEW, id, holder, leaseMs)) as 'held' | 'lost' | 'cancelled',
     putBack: async (id, holder, { waitMs, counts, keepMs, operation = '' }) => {
-      const args = [id, holder, Math.ceil(waitMs), counts ? 1 : 0, operation, keepMs];
+      const args = [id, holder, Math.ceil(waitMs), counts ? 1 : 0, operation, keepMs, SETTLED_MS];
       return (await run(PUT_BACK, ...args)) as 'queued' | 'cancelled' | 'lost';
     },
     finish: async (id, holder, { state, answer, keepMs }) =>
@@ -155,11 +181,21 @@ export function createRedisJobStore({ client, call, prefix }: RedisJobStoreOptio
       const state = await call(() => client.hget(keyOf(id), 'state'));
       if (state !== null && state !== 'queued' && state !== 'running') await call(() => client.del(keyOf(id)));
     },
+    owed: async (forMs) => ((await run(OWED, forMs)) as readonly string[]).map(owedOf),
+    paid: async ({ tenant, operation }) => {
+      await call(() => client.zrem(`${root}:owed`, `${operation} ${tenant}`));
+    },
     counts: async () => {
-      const [queued = 0, running = 0, bytes = 0] = (await run(COUNTS)) as readonly number[];
-      return { queued, running, bytes };
+      const [queued = 0, running = 0, failed = 0, bytes = 0, oldest = -1] = (await run(COUNTS)) as readonly number[];
+      return { queued, running, failed, bytes, oldestMs: oldest < 0 ? null : oldest };
     },
   };
+}
+
+/** As the scripts write it: an operation has no space. */
+function owedOf(member: string): OwedReservation {
+  const at = member.indexOf(' ');
+  return { operation: member.slice(0, at) as OperationId, tenant: member.slice(at + 1) };
 }
 
 function jobOf(id: string, fields: Readonly<Record<string, string>>): Job | null {

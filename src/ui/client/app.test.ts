@@ -22,7 +22,7 @@ function kit({ tenant = null, state = 'healthy' }: { tenant?: string | null; sta
     const path = url.pathname.replace('/admin/', '');
     const now = new Date(NOW + clock.time() - 1_000_000).toISOString();
     if (path === 'status') return { body: { version: '1', now, zone: 'Europe/Berlin', role: 'viewer', tenant } };
-    if (path === 'live') return { body: { at: now, replicas: [], data: [], queues: [] } };
+    if (path === 'live') return { body: { at: now, replicas: [], data: [], queues: [], jobs: null } };
     if (path === 'quotas') return { body: { tenant: url.searchParams.get('tenant'), data: [] } };
     if (path === 'routes')
       return {

@@ -103,6 +103,15 @@ export interface Live {
   }[];
   readonly data: readonly LiveRow[];
   readonly queues: readonly QueueRow[];
+  /** Null: there are none, or they cannot be counted now. */
+  readonly jobs: JobRow | null;
+}
+
+export interface JobRow {
+  readonly queued: number;
+  readonly running: number;
+  readonly failed: number;
+  readonly oldest_ms: number | null;
 }
 
 export interface QueueRow {

@@ -1,5 +1,5 @@
 import { sparkline } from '../charts/sparkline.ts';
-import type { Live, LiveRow, QueueRow } from '../data/wire.ts';
+import type { JobRow, Live, LiveRow, QueueRow } from '../data/wire.ts';
 import { h } from '../markup/node.ts';
 import type { Child, UiElement } from '../markup/node.ts';
 import { badge, card, stat, stats } from '../parts/card.ts';
@@ -36,6 +36,7 @@ export function liveView({ facts, status, trail, now }: ViewModel): Child {
     live.queues.length === 0
       ? null
       : card({ id: 'queues', title: 'Waiting for room', wide: true }, queueTable(live.queues)),
+    live.jobs === null ? null : card({ id: 'jobs', title: 'Jobs', wide: true }, jobTable(live.jobs)),
     card({ id: 'replicas', title: 'Replicas', wide: true }, replicaTable(live.replicas, now)),
   ]);
 }
@@ -102,6 +103,21 @@ function queueTable(rows: readonly QueueRow[]): UiElement {
       { head: 'Waited/min', number: true, cell: ({ waited_per_minute }) => count(waited_per_minute) },
       { head: '95 %', number: true, cell: ({ wait_ms_p95 }) => ms(wait_ms_p95) },
       { head: 'Refused/min', number: true, cell: ({ refused_per_minute }) => count(refused_per_minute) },
+    ],
+  });
+}
+
+function jobTable(jobs: JobRow): UiElement {
+  return dataTable<JobRow>({
+    caption: 'Requests that nobody waits for',
+    hideCaption: true,
+    rows: [jobs],
+    empty: '',
+    columns: [
+      { head: 'Waiting', number: true, cell: ({ queued }) => count(queued) },
+      { head: 'Oldest', number: true, cell: ({ oldest_ms }) => (oldest_ms === null ? '\u2013' : span(oldest_ms)) },
+      { head: 'Running', number: true, cell: ({ running }) => count(running) },
+      { head: 'Failed', number: true, cell: ({ failed }) => (failed === 0 ? '0' : badge('warn', count(failed))) },
     ],
   });
 }

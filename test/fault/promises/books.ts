@@ -28,7 +28,9 @@ export async function balance(
   shots: readonly Shot[],
   onCrash: 'charge' | 'release' = 'charge',
 ): Promise<Books> {
-  const events = (await rig.ledger()).filter(({ chargedTo }) => chargedTo === 'tenant');
+  const all = await rig.ledger();
+  const events = all.filter(({ chargedTo }) => chargedTo === 'tenant');
+  const thrown = all.filter(({ chargedTo }) => chargedTo === 'gateway');
   const entries = sumUp(events);
   const served = [...rig.upstream.served];
   const booked = total([...entries.values()]);
@@ -52,6 +54,7 @@ export async function balance(
       exactly('served and not in the ledger, or with too few tokens', lost.length, 0),
       exactly('booked above what was served', dear.length, 0),
       exactly('booked twice', doubled.length, 0),
+      exactly('tries thrown away and booked twice', thrown.length - new Set(thrown.map(nameOf)).size, 0),
       ...(onCrash === 'charge' ? [exactly('complete and not booked', acknowledged.length, 0)] : []),
       ...held(served, entries),
       exactly('entries whose cost is not that of their tokens', events.filter(isMispriced).length, 0),
@@ -87,6 +90,8 @@ function held(served: readonly (readonly [string, Served])[], entries: ReadonlyM
     told('tokens of these', total(estimates).tokens),
   ];
 }
+
+const nameOf = ({ operation, attempt }: LedgerEvent): string => `${operation} ${attempt}`;
 
 function total(of: readonly Pick<Entry, 'tokens' | 'cost'>[]): { readonly tokens: number; readonly cost: number } {
   const sum = (pick: (entry: Pick<Entry, 'tokens' | 'cost'>) => number): number =>

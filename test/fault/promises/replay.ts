@@ -229,6 +229,10 @@ function booksOf(shots: readonly Shot[], events: readonly LedgerEvent[]): readon
   const replayed = shots.filter((shot) => shot.complete);
   const unpaid = replayed.filter((shot) => !of(shot, 'gateway').some(isPaid));
   const [one] = unpaid;
+  // Its last try was taken, and nobody else may be asked.
+  const silent = shots.filter(({ id }) => id.includes('-kept-'));
+  const loose = silent.filter((shot) => of(shot, 'gateway').filter(isPaid).length !== triesOf(shot));
+  const [other] = loose;
   return [
     exactly("not one event of the tenant's", shots.filter((shot) => of(shot, 'tenant').length !== 1).length, 0),
     exactly(
@@ -238,6 +242,8 @@ function booksOf(shots: readonly Shot[], events: readonly LedgerEvent[]): readon
     ),
     exactly('taken and not paid for', unpaid.length, 0),
     ...(one === undefined ? [] : [told('such as', `${one.id} ${JSON.stringify(of(one, 'gateway'))}`)]),
+    exactly('failed, and taken without being paid for once', loose.length, 0),
+    ...(other === undefined ? [] : [told('such as', `${other.id} ${JSON.stringify(own.get(other.id))}`)]),
   ];
 }
 

@@ -6,6 +6,9 @@ for i = 3, #ARGV, 2 do
     due = NOW + tonumber(ARGV[1])
     local touched = tonumber(redis.call('ZSCORE', KEYS[1], tenant) or '0')
     if NOW - touched > tonumber(ARGV[2]) then due = nil end
+  else
+    -- A long lease may be made shorter by who does not know of this look.
+    due = math.min(due, NOW + tonumber(ARGV[1]))
   end
   if due then
     redis.call('ZADD', KEYS[2], 'XX', due, tenant)

@@ -37,6 +37,12 @@ export class PassingMap<K extends string | number, V extends object> {
     return value ?? undefined;
   }
 
+  /** The one that came before all others; undefined when there is none. */
+  oldest(): V | undefined {
+    for (const value of this.values()) return value;
+    return undefined;
+  }
+
   /** The values, the oldest first. They may be taken out meanwhile. */
   *values(): Generator<V, void, undefined> {
     for (const { value } of this.#cells.values()) if (value !== null) yield value;

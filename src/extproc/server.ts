@@ -62,7 +62,7 @@ export interface ExtProcServer {
 /** The gRPC server that Envoy's ext_proc filters of both levels talk to. */
 export function createExtProcServer(options: ExtProcServerOptions): ExtProcServer {
   const { bind, limits, log } = options;
-  const open = new Set<ProcessCall>();
+  const open = { count: 0 };
   let serving = false;
   let refusing = false;
   let port = bind.kind === 'tcp' ? bind.port : 0;
@@ -97,17 +97,17 @@ export function createExtProcServer(options: ExtProcServerOptions): ExtProcServe
       serving = false;
       await sleep(Math.min(noticeMs, left()));
       accessLog.close();
-      return shutDown(server, () => open.size, left());
+      return shutDown(server, () => open.count, left());
     },
     address: () => grpcAddress(bind.kind === 'tcp' ? { ...bind, port } : bind),
-    streams: () => open.size,
+    streams: () => open.count,
   };
 }
 
 interface ServedCall {
   readonly call: ProcessCall;
-  /** Calls that are served now; this one goes in, and out at its end. */
-  readonly open: Set<ProcessCall>;
+  /** Calls that are served now; this one counts until its end. */
+  readonly open: { count: number };
   readonly refusing: boolean;
   readonly options: ExtProcServerOptions;
 }
@@ -128,13 +128,15 @@ function serveCall({ call, open: calls, refusing, options }: ServedCall): Proces
     metrics.anomaly('stream_without_level');
     return DEAF;
   }
-  calls.add(call);
+  calls.count += 1;
   return driveStream({
     call,
     open,
     log,
     onFault: (kind) => metrics.anomaly(`stream_${kind}`),
-    onClosed: () => calls.delete(call),
+    onClosed: () => {
+      calls.count -= 1;
+    },
   });
 }
 

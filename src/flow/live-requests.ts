@@ -1,5 +1,6 @@
 import type { AttemptExchange } from '../core/exchange.ts';
 import type { RequestId } from '../core/ids.ts';
+import { PassingMap } from '../lib/passing-map/passing-map.ts';
 
 /** A request under way, as others of this process see it. */
 export interface LiveRequest {
@@ -13,7 +14,7 @@ export interface LiveRequest {
 
 /** The requests under way in this process, so that an attempt stream finds the request that it is a try of. */
 export class LiveRequests {
-  readonly #byId = new Map<RequestId, LiveRequest>();
+  readonly #byId = new PassingMap<RequestId, LiveRequest>();
   readonly #finishing = new Set<Promise<void>>();
   #idle: (() => void)[] = [];
 
@@ -26,7 +27,7 @@ export class LiveRequests {
   }
 
   remove(id: RequestId): void {
-    this.#byId.delete(id);
+    this.#byId.take(id);
     if (this.#byId.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 

@@ -6,8 +6,12 @@ import { unreadOf } from './warm-keys.ts';
 /** Loading a model first is another kind of work: only others that load are a measure of how long that takes. */
 export const coldKind = (kind: string): string => `${kind}.cold`;
 
+let count = 0;
+
 /** One try under way at a target, from the pick to its outcome. Times are milliseconds of one monotonic clock. */
 export class Lease {
+  /** Its own among all of this process. */
+  readonly id = (count += 1);
   /** When the target got it; null = it was merely decided on so far. */
   startedAt: number | null = null;
   /** Tokens of the prompt that were not warm where it went. */

@@ -1,6 +1,7 @@
 import { NOTHING_WARM, type Warm } from '../core/warm.ts';
 import { DecayedMean } from '../lib/decay/decayed-mean.ts';
 import { fnv1a } from '../lib/hash32/hash32.ts';
+import { PassingMap } from '../lib/passing-map/passing-map.ts';
 import type { OutReason } from '../core/finding.ts';
 import { BusyLimit } from './busy-limit.ts';
 import type { Findings } from './findings.ts';
@@ -47,7 +48,7 @@ export class LiveTarget {
   readonly #findings: LiveTargetOptions['findings'];
   readonly #shelfOf: LiveTargetOptions['shelfOf'];
   readonly #mostKeys: () => number;
-  readonly #leases = new Set<Lease>();
+  readonly #leases = new PassingMap<number, Lease>();
   readonly #speeds = new Map<string, Speed>();
   readonly #errors = new DecayedMean(ERROR_MEMORY_MS);
   /** Errors without a good answer in between. */
@@ -118,7 +119,7 @@ export class LiveTarget {
     const lease = new Lease(work, expiresAt, matched, this.isCold(warm, matched));
     if (warm.mustLoad === true) this.#useModel(lease, now);
     else this.warm.use(warm.keys, this.#keysAtMost());
-    this.#leases.add(lease);
+    this.#leases.set(lease.id, lease);
     this.#speedOf(work).picked(lease, now);
     this.usedAt = now;
     return lease;
@@ -179,7 +180,7 @@ export class LiveTarget {
   sweep(now: number): number {
     this.warm.trim(this.#keysAtMost());
     let forgotten = 0;
-    for (const lease of this.#leases) {
+    for (const lease of this.#leases.values()) {
       if (lease.expiresAt > now) continue;
       this.#drop(lease);
       forgotten += 1;
@@ -268,7 +269,7 @@ export class LiveTarget {
   }
 
   #hasCold(): boolean {
-    for (const { isCold } of this.#leases) if (isCold) return true;
+    for (const { isCold } of this.#leases.values()) if (isCold) return true;
     return false;
   }
 
@@ -278,7 +279,7 @@ export class LiveTarget {
 
   #drop(lease: Lease): void {
     lease.isOver = true;
-    this.#leases.delete(lease);
+    this.#leases.take(lease.id);
     if (lease.shelf !== null) lease.shelf.running -= 1;
     this.#speeds.get(lease.kind)?.drop(lease);
   }

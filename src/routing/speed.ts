@@ -1,5 +1,6 @@
 import { DecayedMean } from '../lib/decay/decayed-mean.ts';
 import { DecayedRatio } from '../lib/decay/decayed-ratio.ts';
+import { PassingMap } from '../lib/passing-map/passing-map.ts';
 import { paceFactor } from './health-factor.ts';
 import type { Lease } from './lease.ts';
 import type { Pace, Paced } from './pace.ts';
@@ -28,9 +29,9 @@ export class Speed implements Paced {
   readonly #isStream: boolean;
   readonly #answer: DecayedMean;
   readonly #token = new DecayedRatio(END_MEMORY_MS);
-  readonly #silent = new Set<Lease>();
+  readonly #silent = new PassingMap<number, Lease>();
   /** Streams that have begun and that no later one has outrun, the oldest first. */
-  readonly #streaming = new Set<Lease>();
+  readonly #streaming = new PassingMap<number, Lease>();
 
   #pickedAt = 0;
   /** Requests of its kind that came by since. */
@@ -70,18 +71,18 @@ export class Speed implements Paced {
   }
 
   begin(lease: Lease): void {
-    this.#silent.add(lease);
+    this.#silent.set(lease.id, lease);
   }
 
   drop(lease: Lease): void {
-    this.#silent.delete(lease);
-    this.#streaming.delete(lease);
+    this.#silent.take(lease.id);
+    this.#streaming.take(lease.id);
   }
 
   /** The first token of a stream. */
   firstToken(lease: Lease, now: number): void {
-    this.#silent.delete(lease);
-    if (this.#isStream) this.#streaming.add(lease);
+    this.#silent.take(lease.id);
+    if (this.#isStream) this.#streaming.set(lease.id, lease);
     this.#sample(lease.unreadTokens, ageOf(lease, now), now);
   }
 
@@ -113,7 +114,7 @@ export class Speed implements Paced {
   /** Observed over expected time; who still waits, and for how long, counts too. */
   answerPace(now: number): number | null {
     const seen = this.#answer.value === null ? null : this.#answer.shrunk(1, FADING, now);
-    const [oldest] = this.#silent;
+    const oldest = this.#silent.oldest();
     if (oldest === undefined) return seen;
     const expected = this.#expectedWait(oldest);
     if (expected === null) return seen;
@@ -125,7 +126,7 @@ export class Speed implements Paced {
   /** Milliseconds a token after the first. */
   tokenPace(now: number): number | null {
     const seen = this.#token.weight(now) < FADING ? null : this.#token.value;
-    const [oldest] = this.#streaming;
+    const oldest = this.#streaming.oldest();
     const usual = this.pace.tokenMs;
     if (oldest === undefined || oldest.firstAt === null || usual === null) return seen;
     // What it must take at least, were the stream of a great length: one that goes on for too long tells before its end.
@@ -146,9 +147,9 @@ export class Speed implements Paced {
   /** A stream counts as long as samples do: of a longer one the rest says how it was, not how it is. */
   #sampleTokens(firstAt: number, tokens: number, now: number): void {
     // Older streams that still go on say nothing any more: a later one is through.
-    for (const older of this.#streaming) {
+    for (const older of this.#streaming.values()) {
       if ((older.firstAt ?? now) >= firstAt) break;
-      this.#streaming.delete(older);
+      this.#streaming.take(older.id);
     }
     // One of those that ends now tells how it was before.
     if (firstAt < this.#throughAt) return;

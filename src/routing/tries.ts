@@ -1,3 +1,4 @@
+import { PassingMap } from '../lib/passing-map/passing-map.ts';
 import type { Began } from './board.ts';
 import type { Work } from './lease.ts';
 import type { Reporter } from './reporter.ts';
@@ -9,7 +10,7 @@ import type { Outcome, Target } from './target.ts';
  */
 export class Tries {
   readonly #reporter: Reporter;
-  readonly #decided = new Map<string, Began>();
+  readonly #decided = new PassingMap<string, Began>();
 
   constructor(reporter: Reporter) {
     this.#reporter = reporter;
@@ -33,7 +34,7 @@ export class Tries {
       this.drop(request, now);
       return this.#reporter.begin(target, work, now, expiresAt);
     }
-    this.#decided.delete(request);
+    this.#decided.take(request);
     held.lease.outputTokens = work.outputTokens;
     held.lease.expiresAt = expiresAt;
     this.#reporter.send(held, now);
@@ -50,9 +51,7 @@ export class Tries {
 
   /** The request is over; what was decided and never begun says nothing of its target. */
   drop(request: string, now: number): void {
-    const held = this.#decided.get(request);
-    if (held === undefined) return;
-    this.#decided.delete(request);
-    this.#reporter.end(held, { kind: 'neutral' }, now);
+    const held = this.#decided.take(request);
+    if (held !== undefined) this.#reporter.end(held, { kind: 'neutral' }, now);
   }
 }

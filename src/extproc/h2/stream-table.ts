@@ -1,4 +1,5 @@
 import type { HeaderList } from '../../lib/hpack/hpack-decoder.ts';
+import { PassingMap } from '../../lib/passing-map/passing-map.ts';
 import { H2_ERROR, type H2ErrorCode, MAX_STREAM_ID } from './frame.ts';
 import { ConnectionError } from './h2-error.ts';
 import type { Outlet } from './outlet.ts';
@@ -18,7 +19,7 @@ export interface StreamTableOptions {
 /** The streams of one connection. */
 export class StreamTable {
   readonly #options: StreamTableOptions;
-  readonly #open = new Map<number, H2Stream>();
+  readonly #open = new PassingMap<number, H2Stream>();
   #last = 0;
   /** No stream above this one is served. */
   #lastServed = MAX_STREAM_ID;
@@ -104,7 +105,7 @@ export class StreamTable {
   }
 
   readonly #onClosed = (stream: H2Stream): void => {
-    this.#open.delete(stream.id);
+    this.#open.take(stream.id);
     if (this.#open.size === 0) this.#options.onEmpty();
   };
 }

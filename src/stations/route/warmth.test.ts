@@ -82,7 +82,7 @@ test('none, unknown models and embeddings have no keys; an alias has those of it
 
 test('made once a request, with a home for what belongs together', () => {
   const ctx = context(config([model('m', 'a', { affinity: 'session' })], []), { model: 'm' });
-  assert.equal(warmthOf(ctx), warmthOf(ctx));
+  assert.equal(warmthOf(ctx).warm('m').keys, warmthOf(ctx).warm('m').keys);
   assert.equal(warmthOf(ctx).home('m'), warmthOf(ctx).warm('m').keys[0]);
   assert.deepEqual([warmthOf(ctx).warm('other').keys, warmthOf(ctx).home('other')], [[], null]);
   // A prompt without a whole block has no keys, and a home all the same.

@@ -22,24 +22,32 @@ const MOST_OF_ALL = 16_384;
 const DIGEST = 32;
 const KEY_BYTES = 6;
 
-const known = new WeakMap<ChatRequest, Warmth>();
+/** Keys that were made already; null = not yet. */
+interface Made {
+  session: readonly number[] | null;
+  prefix: readonly number[] | null;
+}
 
-/** What a request may find warm, by the `affinity` of each model; made when it is first asked for. */
-export function warmthOf(ctx: WarmthContext): Warmth {
-  const made = known.get(ctx.request) ?? make(ctx);
-  known.set(ctx.request, made);
+/**
+ * By request, and nothing else: what such a map holds is kept until the next collection of everything, though its key is gone, so that a
+ * value that leads back to the request would keep all of it.
+ */
+const known = new WeakMap<ChatRequest, Made>();
+
+function madeFor(request: ChatRequest): Made {
+  let made = known.get(request);
+  if (made === undefined) known.set(request, (made = { session: null, prefix: null }));
   return made;
 }
 
-function make(ctx: WarmthContext): Warmth {
-  const { config, head, principal, request } = ctx;
+/** What a request may find warm, by the `affinity` of each model; made when it is first asked for. */
+export function warmthOf({ config, head, principal, request }: WarmthContext): Warmth {
   const { models, aliases } = config;
   // A hard border: no key of one tenant is a key of another, whatever they write.
-  const border = [principal.tenant, aliases.get(request.model) ?? request.model];
-  let session: readonly number[] | null = null;
-  let prefix: readonly number[] | null = null;
+  const borderOf = (): readonly string[] => [principal.tenant, aliases.get(request.model) ?? request.model];
   const sessionKeys = (): readonly number[] =>
-    (session ??= sessionOf(border, head.headers.get('x-session-id') ?? '', request));
+    (madeFor(request).session ??= sessionOf(borderOf(), head.headers.get('x-session-id') ?? '', request));
+  const prefixKeys = (): readonly number[] => (madeFor(request).prefix ??= prefixOf(borderOf(), request));
   // What is embedded does not go on.
   const modeOf = (model: Model | undefined): Model['affinity'] => {
     const mode = model?.affinity ?? 'none';
@@ -52,8 +60,7 @@ function make(ctx: WarmthContext): Warmth {
       if (model === undefined || mode === 'none') return NOTHING_WARM;
       if (mode === 'model') return loadedModel(model);
       if (mode === 'session') return { keys: sessionKeys(), tokensAKey: 0 };
-      prefix ??= prefixOf(border, request);
-      return { keys: prefix, tokensAKey: TOKENS_A_BLOCK };
+      return { keys: prefixKeys(), tokensAKey: TOKENS_A_BLOCK };
     },
     home(group) {
       const model = models.get(group);

@@ -15,6 +15,7 @@ import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import type { Deployment, Snapshot } from '../../core/snapshot.ts';
 import type { Attempt, Note, Station, Step } from '../../core/station.ts';
 import { NOTHING, takenBy } from '../../core/settlement.ts';
+import { PassingMap } from '../../lib/passing-map/passing-map.ts';
 import { admit, type Verdict } from './admission.ts';
 import { estimateOf } from './estimate.ts';
 import { admitRun, leavePlace, placeOf } from './job-run.ts';
@@ -197,7 +198,7 @@ async function settleAll(
 export function createSchedule(options: ScheduleOptions): Schedule {
   const { store, workers, workerIndex, metrics, log, clock, directory = NO_DIRECTORY, recorded } = options;
   /** By request: two runs of one job, of which one has lost it, are under one operation. */
-  const bookings = new Map<RequestId, Booking>();
+  const bookings = new PassingMap<RequestId, Booking>();
   const finished = new WeakSet<object>();
   const leases = createLeaseKeeper({ store, metrics, log });
   const { again = ({ decision }) => decision, aliveOf = () => 1, sharesRates = false, after = afterByTimer } = options;
@@ -258,8 +259,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   async function finish(ctx: Partial<RequestContext> & Arrived, ending: Ending): Promise<void> {
     if (finished.has(ctx)) return;
     finished.add(ctx);
-    const booking = bookings.get(ctx.id);
-    bookings.delete(ctx.id);
+    const booking = bookings.take(ctx.id);
     leases.letGo(ctx.id);
     leases.letGo(`${ctx.id} place`);
     if (booking !== undefined) leaveAll(booking, ending);

@@ -26,6 +26,7 @@ export type ResponseReply =
 /** One client request as the flow sees it. The session calls in legal order and `close` exactly once, whatever happens. */
 export interface RequestExchange {
   readonly onRequestHead: (head: RequestHead, end: boolean) => MaybePromise<RequestReply>;
+  /** Takes the chunk: nobody else may use it from then on. */
   readonly onRequestBody: (chunk: Buffer, end: boolean) => MaybePromise<RequestReply>;
   readonly onResponseHead: (head: ResponseHead, end: boolean) => ResponseReply;
   readonly onResponseBody: (chunk: Buffer, end: boolean) => ResponseReply;

@@ -42,3 +42,24 @@ test('a body that came in one piece is not copied', () => {
   body.add(piece);
   assert.equal(body.whole(), piece);
 });
+
+test('memory of large pieces is given back once they are joined, that of what shares some with others is not', () => {
+  const large = 100_000;
+  const buffer = new BodyBuffer(10 * large);
+  const own = Buffer.allocUnsafeSlow(large + 8).fill('a');
+  const shared = Buffer.allocUnsafeSlow(3 * large).fill('b');
+  const small = Buffer.from('small');
+  for (const piece of [own.subarray(8), shared.subarray(0, large), small]) buffer.add(piece);
+  const whole = buffer.whole();
+  assert.equal(whole.toString(), `${'a'.repeat(large)}${'b'.repeat(large)}small`);
+  assert.deepEqual([own.length, shared.length, small.length], [0, 3 * large, 5]);
+  assert.equal(buffer.whole(), whole, 'again');
+});
+
+test('a body in one piece is that piece', () => {
+  const buffer = new BodyBuffer(1000);
+  const piece = Buffer.from('all');
+  buffer.add(piece);
+  buffer.add(Buffer.alloc(0));
+  assert.equal(buffer.whole(), piece);
+});

@@ -1,9 +1,13 @@
 import { GatewayError } from '../core/error.ts';
 
+/** A piece of at least so many bytes, in memory that holds at most so much more than it, is given back when it was copied. */
+const LARGE_BYTES = 64 * 1024;
+const AROUND_BYTES = 64;
+
 /** A request body as it comes, up to a limit in bytes. */
 export class BodyBuffer {
   readonly #limit: number;
-  readonly #chunks: Buffer[] = [];
+  #chunks: Buffer[] = [];
   #size = 0;
 
   constructor(limit: number) {
@@ -19,9 +23,19 @@ export class BodyBuffer {
     if (chunk.length > 0) this.#chunks.push(chunk);
   }
 
-  /** The whole body; copied only where it came in pieces. */
+  /** The whole body; copied only where it came in pieces, the large ones of which are of no use to anybody afterwards. */
   whole(): Buffer {
     const [first] = this.#chunks;
-    return this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
+    if (this.#chunks.length === 1 && first !== undefined) return first;
+    const whole = Buffer.concat(this.#chunks);
+    for (const chunk of this.#chunks) giveBack(chunk);
+    this.#chunks = [whole];
+    return whole;
   }
+}
+
+/** Frees the memory of a message whose body was copied: left to the engine, it brings on collections of everything. */
+function giveBack({ buffer, length }: Buffer): void {
+  if (length < LARGE_BYTES || buffer.byteLength - length > AROUND_BYTES) return;
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }

@@ -163,8 +163,8 @@ test('under load of one model others serve it, too', async () => {
   assert.ok(replies.every(({ status }) => status === 200));
   const counts = engines.map(({ served }) => served);
   console.log(`32 at once: ${counts.join(' ')}`);
-  // 1.5 times a fair share of 8, and 2, and the one that may come then.
-  assert.ok(Math.max(...counts) <= 15, counts.join(' '));
+  // 1.5 times a fair share of 8, and 2, and the one that may come then, and more where one of the four is not well.
+  assert.ok(Math.max(...counts) <= 20, counts.join(' '));
 });
 
 test("a server's own list says what is loaded, whoever asked for it", async () => {
@@ -181,8 +181,11 @@ test("a server's own list says what is loaded, whoever asked for it", async () =
     const { headers } = await send({ model, messages: [{ role: 'user', content: 'x' }] });
     return `${headers.get('x-tokenlat-backend')} ${headers.get('x-route-reason')}`;
   };
-  const looks = (): number => elsewhere.mock.requests.filter(({ method }) => method === 'GET').length;
+  // What each of them says, also that it has nothing any more.
+  const looks = (): readonly number[] =>
+    engines.map(({ mock }) => mock.requests.filter(({ method }) => method === 'GET').length);
   const before = looks();
-  assert.ok(await waitUntil(async () => looks() >= before + 2, { timeoutMs: 15_000 }));
+  const isSeen = (): boolean => looks().every((count, at) => count >= (before[at] ?? 0) + 2);
+  assert.ok(await waitUntil(isSeen, { timeoutMs: 15_000 }));
   assert.equal(await says('adapter-9'), 'c warm');
 });

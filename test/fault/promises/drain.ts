@@ -16,7 +16,7 @@ function withLongStreams(index: number): Omit<Order, 'id'> {
 
 /** P09: two servers behind one Envoy are restarted in turn under load. */
 export async function rollingRestarts({ restarts }: { readonly restarts: number }): Promise<readonly Verdict[]> {
-  const rig = await startRig({ servers: 2, server: { drain: `${DRAIN_MS}ms` }, commandTimeout: '1s' });
+  const rig = await startRig({ servers: 2, server: { drain: `${DRAIN_MS}ms` } });
   try {
     const load = startLoad({ client: rig.client, perSecond: 50, name: 'roll', order: withLongStreams });
     await sleep(1000);

@@ -7,6 +7,9 @@ import { auditBooks } from './audit-books.ts';
 import { balance } from './books.ts';
 import { describe } from './kill-server.ts';
 
+/** How long a command may take that is judged by its store's silence. */
+const COMMAND_TIMEOUT = '200ms';
+
 /** P13 and P41: Redis is killed again and again; what it acknowledged is still there. */
 export async function killRedis({
   kills,
@@ -15,7 +18,7 @@ export async function killRedis({
   readonly kills: number;
   readonly say?: (line: string) => void;
 }): Promise<readonly Verdict[]> {
-  const rig = await startRig({ audit: true });
+  const rig = await startRig({ audit: true, commandTimeout: COMMAND_TIMEOUT });
   try {
     const load = startLoad({ client: rig.client, perSecond: 50, name: 'redis' });
     const recoveries: number[] = [];
@@ -81,7 +84,10 @@ const OPENING_MS = 1000;
 
 /** P15 and the store's part of P07: an outage by rule, fast and bounded. */
 export async function pauseRedis({ rule, how, seconds, refusalMs, backMs }: PauseOptions): Promise<readonly Verdict[]> {
-  const rig = await startRig({ config: { ledger: { lease: '60s', on_crash: 'charge', on_store_error: rule } } });
+  const rig = await startRig({
+    config: { ledger: { lease: '60s', on_crash: 'charge', on_store_error: rule } },
+    commandTimeout: COMMAND_TIMEOUT,
+  });
   try {
     const load = startLoad({
       client: rig.client,

@@ -45,7 +45,7 @@ export async function replaysElsewhere(options: ReplayOptions): Promise<readonly
   const mortals = await Promise.all(DEATHS.map(startMortals));
   const all = mortals.flatMap(({ first, second, endpoint }) => [first, second, endpoint]);
   try {
-    const rig = await startRig({ config: (spare) => configOf(mortals, spare, options), commandTimeout: '1s' });
+    const rig = await startRig({ config: (spare) => configOf(mortals, spare, options) });
     try {
       return (await Promise.all(mortals.map((each) => runDeath(rig, each, options)))).flat();
     } finally {

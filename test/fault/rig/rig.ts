@@ -36,6 +36,7 @@ export interface RigOptions {
   /** `tokenlat serve` processes behind one Envoy. */
   readonly servers?: number;
   readonly appendonly?: boolean;
+  /** So long by default that a store which is late on a busy machine is not what is judged. */
   readonly commandTimeout?: string;
   /** Environment of the servers. */
   readonly env?: Readonly<Record<string, string>>;
@@ -176,7 +177,7 @@ interface Places {
 }
 
 function configOf(options: RigOptions, places: Places): string {
-  const { config = {}, server = {}, commandTimeout = '200ms', audit = false } = options;
+  const { config = {}, server = {}, commandTimeout = '1s', audit = false } = options;
   const { listen, admin, ops, sockets, upstream, redis, workers, index } = places;
   const part = typeof config === 'function' ? config(upstream) : config;
   return stringify({

@@ -7,7 +7,8 @@ import { load } from '../../src/app/load.ts';
 import { openAudit, silentAudit } from '../../src/app/open-audit.ts';
 import { startLocalRedis } from '../../src/app/redis-process.ts';
 import { createLiveFigures } from '../../src/control/live/live-figures.ts';
-import { HeaderList, type HeaderPair } from '../../src/core/http.ts';
+import { HeaderList, type HeaderPair, type RequestHead } from '../../src/core/http.ts';
+import type { AttemptExchange, RequestReply } from '../../src/core/exchange.ts';
 import { NO_PROTECTION } from '../../src/core/ports/budget-state.ts';
 import { systemClock } from '../../src/core/ports/clock.ts';
 import { NO_DIRECTORY } from '../../src/core/ports/directory-view.ts';
@@ -214,15 +215,25 @@ export function sender(
       return;
     }
     if (reply.kind !== 'forward') throw new Error(`not sent on: ${JSON.stringify(reply)}`);
-    const told = reply.mutation.metadata?.['tokenlat.request'] as { readonly id: string } | undefined;
-    const attempt = gateway.attempt(told?.id ?? '', 'bench-backend', true);
-    if (attempt === null) throw new Error('the request is not known');
-    await attempt.onRequestHead(head);
+    const attempt = reply.body === undefined ? await openTry(gateway, reply, head) : null;
     exchange.onResponseHead(answerHead, false);
     for (const piece of answer.pieces) exchange.onResponseBody(piece, false);
     const end = exchange.onResponseBody(nothing, true);
     if (end.kind !== 'send' || !end.end) throw new Error(`no answer: ${JSON.stringify(end)}`);
-    attempt.close();
+    attempt?.close();
     exchange.close();
   };
+}
+
+/** The stream of a try, where its request was not made yet. */
+async function openTry(
+  gateway: Gateway,
+  { mutation }: Extract<RequestReply, { readonly kind: 'forward' }>,
+  head: RequestHead,
+): Promise<AttemptExchange> {
+  const told = mutation.metadata?.['tokenlat.request'] as { readonly id: string } | undefined;
+  const attempt = gateway.attempt(told?.id ?? '', 'bench-backend', true);
+  if (attempt === null) throw new Error('the request is not known');
+  await attempt.onRequestHead(head);
+  return attempt;
 }

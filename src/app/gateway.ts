@@ -12,6 +12,7 @@ import type { AttemptExchange, RequestExchangeFactory } from '../core/exchange.t
 import { parseRequestId } from '../core/ids.ts';
 import { createOpenAiClient } from '../dialects/openai/dialect.ts';
 import { createAsError } from '../flow/as-error.ts';
+import { DirectPath } from '../flow/direct-path.ts';
 import type { FlowOptions } from '../flow/flow-options.ts';
 import { LiveRequests } from '../flow/live-requests.ts';
 import { Pipeline } from '../flow/pipeline.ts';
@@ -137,6 +138,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     refusal: createRefusal(client),
     asError: createAsError({ log, metrics }),
     mayWatchBody,
+    direct: new DirectPath(clock),
     live,
     jobs: options.jobs === undefined ? undefined : forKnownModels(options.jobs.desk, route.routeOf),
     rollouts: options.rollouts,

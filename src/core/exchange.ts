@@ -3,10 +3,13 @@ import type { Attributes, LocalResponse, RequestHead, ResponseHead } from './htt
 import type { MaybePromise } from './maybe-promise.ts';
 import type { Mutation } from './mutation.ts';
 
-/** `hold`: nothing to say yet. `forward`: go on to the route that the metadata names. `respond`: answer in place of the upstream. */
+/**
+ * `hold`: nothing to say yet. `forward`: go on to the route that the metadata names, with `body` as it is; without one each
+ * try makes its own. `respond`: answer in place of the upstream.
+ */
 export type RequestReply =
   | { readonly kind: 'hold' }
-  | { readonly kind: 'forward'; readonly mutation: Mutation }
+  | { readonly kind: 'forward'; readonly mutation: Mutation; readonly body?: Body }
   | { readonly kind: 'respond'; readonly response: LocalResponse; readonly metadata?: Mutation['metadata'] };
 
 /**
@@ -26,8 +29,11 @@ export type ResponseReply =
 /** One client request as the flow sees it. The session calls in legal order and `close` exactly once, whatever happens. */
 export interface RequestExchange {
   readonly onRequestHead: (head: RequestHead, end: boolean) => MaybePromise<RequestReply>;
-  /** Takes the chunk: nobody else may use it from then on. */
-  readonly onRequestBody: (chunk: Buffer, end: boolean) => MaybePromise<RequestReply>;
+  /**
+   * Takes the chunk: nobody else may use it from then on. `trailers`: with the `end` of the body the request is not over, its
+   * trailers follow or are there.
+   */
+  readonly onRequestBody: (chunk: Buffer, end: boolean, trailers?: boolean) => MaybePromise<RequestReply>;
   readonly onResponseHead: (head: ResponseHead, end: boolean) => ResponseReply;
   readonly onResponseBody: (chunk: Buffer, end: boolean) => ResponseReply;
   /** The stream is over. Whether the request is, and how, only the flow knows. */

@@ -1,10 +1,11 @@
+import { type Body, BodyPieces } from '../core/body-pieces.ts';
 import type { RequestExchange, RequestExchangeFactory, RequestPort, RequestReply } from '../core/exchange.ts';
 import { isPromise, type MaybePromise } from '../core/maybe-promise.ts';
-import type { Mutation } from '../core/mutation.ts';
 import type { ProcessingRequest } from './codec/processing-request.ts';
 import { requestHead } from './message-heads.ts';
 import { MessageOrder } from './message-order.ts';
 import { requestProtocol } from './protocol-check.ts';
+import { piecesOf } from './response-pieces.ts';
 import { ResponseSide } from './response-side.ts';
 import type { Session, SessionOutput } from './session.ts';
 import { StreamFault } from './stream-fault.ts';
@@ -16,6 +17,7 @@ import { StreamFault } from './stream-fault.ts';
 const STUB = Buffer.from('{}');
 const NO_BYTES = Buffer.alloc(0);
 
+type Forward = Extract<RequestReply, { readonly kind: 'forward' }>;
 type RequestKind = 'request_headers' | 'request_body' | 'request_trailers';
 
 export interface RequestSessionOptions {
@@ -34,7 +36,7 @@ export class RequestSession implements Session {
   /** Envoy holds the body until the head is answered (BUFFERED), instead of sending both on (full duplex). */
   #buffered = false;
   #bodySeen = false;
-  #forward: Mutation | null = null;
+  #forward: Forward | null = null;
   #forwarded = false;
 
   constructor({ factory, output }: RequestSessionOptions) {
@@ -101,7 +103,9 @@ export class RequestSession implements Session {
     }
     const exchange = this.#exchange;
     if (exchange === null) throw new StreamFault('invalid', `${kind} out of order`);
-    return exchange.onRequestBody(kind === 'request_body' ? message.body : NO_BYTES, end);
+    const isBody = kind === 'request_body';
+    const trailers = !isBody || (this.#buffered && !message.endOfStream);
+    return exchange.onRequestBody(isBody ? message.body : NO_BYTES, end, trailers);
   }
 
   #answer(kind: RequestKind, last: boolean, end: boolean, reply: RequestReply): void {
@@ -111,7 +115,7 @@ export class RequestSession implements Session {
       this.#response.respond(reply.response, reply.metadata);
       return;
     }
-    if (reply.kind === 'forward') this.#forward ??= reply.mutation;
+    if (reply.kind === 'forward') this.#forward ??= reply;
     if (end) {
       if (this.#forward !== null) this.#sendForward(kind, last, this.#forward);
     } else if (this.#buffered && kind === 'request_headers') {
@@ -119,7 +123,7 @@ export class RequestSession implements Session {
     }
   }
 
-  #sendForward(kind: RequestKind, last: boolean, mutation: Mutation): void {
+  #sendForward(kind: RequestKind, last: boolean, { mutation, body = STUB }: Forward): void {
     this.#forwarded = true;
     const { set = [], remove, metadata } = mutation;
     const told = metadata === undefined ? {} : { metadata };
@@ -129,19 +133,25 @@ export class RequestSession implements Session {
       return;
     }
     // With trailers a body has no length beforehand.
-    const stubbed = last
-      ? { ...plain, set: [...set, ['content-length', String(STUB.length)] as const] }
+    const sized = last
+      ? { ...plain, set: [...set, ['content-length', String(body.length)] as const] }
       : { ...plain, remove: [...(remove ?? []), 'content-length'] };
     if (this.#buffered) {
       if (kind !== 'request_body') throw new StreamFault('invalid', 'request_trailers without a body');
-      this.#output.send({ kind, change: { ...stubbed, body: { kind: 'whole', bytes: STUB } }, ...told });
+      this.#output.send({ kind, change: { ...sized, body: { kind: 'whole', bytes: body } }, ...told });
       return;
     }
-    this.#output.send({ kind: 'request_headers', change: stubbed, ...told });
+    this.#output.send({ kind: 'request_headers', change: sized, ...told });
     // A body answer where no body came is one that Envoy did not ask for.
-    if (this.#bodySeen) {
-      this.#output.send({ kind: 'request_body', change: { body: { kind: 'piece', bytes: STUB, end: last } } });
-    }
+    if (this.#bodySeen) this.#sendBody(body, last);
     if (kind === 'request_trailers') this.#output.send({ kind });
+  }
+
+  #sendBody(body: Body, last: boolean): void {
+    const pieces = piecesOf(body instanceof BodyPieces ? body.pieces : [body]);
+    pieces.forEach((bytes, index) => {
+      const end = last && index === pieces.length - 1;
+      this.#output.send({ kind: 'request_body', change: { body: { kind: 'piece', bytes, end } } });
+    });
   }
 }

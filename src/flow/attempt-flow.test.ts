@@ -68,6 +68,7 @@ function open({
     watch,
     over,
     onRefused: (error) => refused.push(error.code),
+    onClaimed: () => {},
   };
 
   const adapt = createAdapt({ dialects: new Map([['fake', dialect]]) });

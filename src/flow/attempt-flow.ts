@@ -4,16 +4,16 @@ import { retryAfterMs } from '../core/retry-after.ts';
 import type { RequestContext } from '../core/context.ts';
 import type { ResponseDecoder } from '../core/dialect.ts';
 import { GatewayError } from '../core/error.ts';
-import type { AttemptExchange, AttemptReply, AttemptRequest, Watch } from '../core/exchange.ts';
-import type { LocalResponse, RequestHead, ResponseHead } from '../core/http.ts';
+import type { AttemptExchange, AttemptReply, Watch } from '../core/exchange.ts';
+import type { RequestHead, ResponseHead } from '../core/http.ts';
 import { isPromise, type MaybePromise } from '../core/maybe-promise.ts';
 import type { Attempt } from '../core/station.ts';
 import { streamsUpstream } from '../core/upstream-request.ts';
 import type { Usage } from '../core/usage.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import type { FlowOptions } from './flow-options.ts';
+import { type OpenedTry, openTry, requestOf } from './open-try.ts';
 import type { Plan } from './plan.ts';
-import { microsSince, walkAttempt } from './walk.ts';
 
 /** The request that an attempt is a try of. */
 export interface AttemptOwner {
@@ -25,6 +25,8 @@ export interface AttemptOwner {
   readonly over: boolean;
   /** A try could not be made. Our refusal comes back to the request as if an upstream had answered. */
   readonly onRefused: (error: GatewayError) => void;
+  /** A try that was begun without a stream has one after all. */
+  readonly onClaimed: () => void;
 }
 
 export interface AttemptFlowOptions extends FlowOptions {
@@ -36,8 +38,6 @@ export interface AttemptFlowOptions extends FlowOptions {
   /** The endpoint there, `ip:port`; empty or left out: not told. */
   readonly address?: string;
 }
-
-type Opened = AttemptRequest | { readonly kind: 'respond'; readonly response: LocalResponse };
 
 const PASS: AttemptReply = { kind: 'continue', mutation: {} };
 
@@ -60,17 +60,18 @@ export class AttemptFlow implements AttemptExchange {
     options.metrics.streams('attempt', 1);
   }
 
-  readonly onRequestHead = (head: RequestHead): MaybePromise<Opened> => {
+  readonly onRequestHead = (head: RequestHead): MaybePromise<OpenedTry> => {
     try {
       const attempt = this.#next(head);
       this.#attempt = attempt;
       const { owner, isConnected = false } = this.#options;
+      if (attempt.number === owner.closing.attempts.last) {
+        owner.onClaimed();
+        return requestOf(this.#options, attempt, head);
+      }
       const mayReplay = owner.watch !== 'none' && owner.context.decision.mayReplay;
-      owner.closing.attempts.start(attempt, { mayReplay, isConnected });
-      const walked = walkAttempt(this.#options.stations, this.#options.owner.context, attempt);
-      const open = (response: LocalResponse | null): Opened =>
-        response === null ? this.#request(attempt, head) : { kind: 'respond', response };
-      return isPromise(walked) ? walked.then(open).catch((reason: unknown) => this.#refuse(reason)) : open(walked);
+      const opened = openTry(this.#options, attempt, head, { mayReplay, isConnected });
+      return isPromise(opened) ? opened.catch((reason: unknown) => this.#refuse(reason)) : opened;
     } catch (reason) {
       return this.#refuse(reason);
     }
@@ -129,26 +130,14 @@ export class AttemptFlow implements AttemptExchange {
     const { attempts } = owner.closing;
     const told = Number(head.headers.get('x-envoy-attempt-count') ?? attempts.last + 1);
     const number = Number.isSafeInteger(told) && told > 0 ? told : attempts.last + 1;
-    if (owner.over || number <= attempts.last) throw new TooLate();
+    const isBegun = number === attempts.last && attempts.claim();
+    if (owner.over || (number <= attempts.last && !isBegun)) throw new TooLate();
     const planned = owner.plan[Math.min(number, owner.plan.length) - 1];
     if (planned === undefined || planned.deployment.backend.name !== cluster) {
       this.#options.metrics.anomaly('attempt_off_plan');
       throw new GatewayError('internal_error', 'The proxy chose a backend that is not in the plan of this request.');
     }
     return { number, candidate: servedBy(planned, address), last: number >= owner.plan.length };
-  }
-
-  #request(attempt: Attempt, head: RequestHead): AttemptRequest {
-    const { adapt, owner } = this.#options;
-    const began = performance.now();
-    const request = adapt.request(owner.context, attempt, head, owner.watch);
-    owner.context.trail.note(
-      'adapt',
-      microsSince(began),
-      `to ${attempt.candidate.deployment.backend.dialect}`,
-      `attempt ${attempt.number}: ${request.body.length} bytes to ${attempt.candidate.deployment.backend.name}`,
-    );
-    return request;
   }
 
   #tryNext(reason: string, usage: Usage | null): AttemptReply {
@@ -169,7 +158,7 @@ export class AttemptFlow implements AttemptExchange {
   }
 
   /** Nothing was sent yet and Envoy will not try again: the client gets our error. */
-  #refuse(reason: unknown): Opened {
+  #refuse(reason: unknown): OpenedTry {
     const { owner, log, refusal } = this.#options;
     if (reason instanceof TooLate) {
       // Nobody waits for this try any more: neither it nor what becomes of it is told.

@@ -28,15 +28,19 @@ export interface AttemptLogOptions {
 }
 
 /** On what terms a try begins. */
-interface TryTerms {
+export interface TryTerms {
   /** When it is taken and not answered, somebody else is asked. */
   readonly mayReplay: boolean;
   /** Its connection stood already. */
   readonly isConnected: boolean;
+  /** Envoy opens no stream for it. */
+  readonly isDirect?: boolean;
 }
 
 interface Entry extends TryTerms {
   readonly attempt: Attempt;
+  /** No stream of Envoy's told of it. */
+  isUnseen: boolean;
   /** Whoever counts what runs now; null once it was told of the end. */
   live: LiveTry | null;
   /** Whoever decides on the next tries; likewise. */
@@ -98,11 +102,12 @@ export class AttemptLog {
     return this.#firstTokenMs;
   }
 
-  /** `mayReplay`: when it is taken and not answered, another one is asked; `isConnected`: its connection stood already. */
-  start(attempt: Attempt, { mayReplay = false, isConnected = false }: Partial<TryTerms> = {}): void {
+  /** A try begins. */
+  start(attempt: Attempt, { mayReplay = false, isConnected = false, isDirect = false }: Partial<TryTerms> = {}): void {
     this.#leave({ served: false, failed: true }, NO_USAGE);
     this.#entries.push({
       attempt,
+      isUnseen: isDirect,
       live: this.#live.begin(this.#ctx.decision?.route.id ?? '', shownOf(attempt.candidate)),
       watched: this.#watch.begin(attempt.candidate, this.#work(attempt)),
       startedMs: this.#elapsed(),
@@ -116,6 +121,21 @@ export class AttemptLog {
       isTaken: null,
       usage: NO_USAGE,
     });
+  }
+
+  /** A stream of the latest try has come. Was the try begun without one? Once. */
+  claim(): boolean {
+    const entry = this.#entries.at(-1);
+    if (entry?.isUnseen !== true) return false;
+    entry.isUnseen = false;
+    return true;
+  }
+
+  /** Envoy found nobody to ask: a first try that was begun without a stream never was. */
+  unmade(): void {
+    if (this.#entries.length !== 1 || this.#entries[0]?.isUnseen !== true) return;
+    this.#leave({ served: false, failed: false }, NO_USAGE);
+    this.#entries.length = 0;
   }
 
   /** Envoy let go of try `number`, whatever became of it. */

@@ -7,7 +7,7 @@ import type { Answer } from './answer.ts';
 import type { Closing } from './closing.ts';
 import type { ClosingHow } from './closing-how.ts';
 import type { FlowOptions } from './flow-options.ts';
-import { localReplyError, wasSent } from './local-reply.ts';
+import { isUnasked, localReplyError, wasSent } from './local-reply.ts';
 import { openAnswer } from './open-answer.ts';
 import { errorHead } from './response-heads.ts';
 
@@ -51,6 +51,7 @@ export class Delivery {
       const failure = this.#options.refused() ?? localReplyError(head);
       const isSent = wasSent(head);
       if (isSent !== null) closing.attempts.told(isSent);
+      if (isUnasked(head)) closing.attempts.unmade();
       if (failure !== null) return this.#replace(failure);
       if (closing.current === null) {
         throw new GatewayError('internal_error', 'The answer came from no known attempt.');

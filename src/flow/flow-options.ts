@@ -12,6 +12,7 @@ import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Adapt } from '../stations/adapt/adapt.ts';
 import type { AttemptLog } from './attempt-log.ts';
+import type { DirectPath } from './direct-path.ts';
 import type { Target } from './endpoints.ts';
 import type { LiveRequests } from './live-requests.ts';
 import type { AnyStation } from './pipeline.ts';
@@ -43,6 +44,8 @@ export interface FlowOptions {
   readonly asError: (reason: unknown, ctx: { readonly id: string } | null) => GatewayError;
   /** May one more stream be watched up to its first output? Asked once for each stream that could fail over. */
   readonly mayWatchBody: () => boolean;
+  /** Whether first tries may go without a stream of their own; left out: none does. */
+  readonly direct?: DirectPath | undefined;
   readonly live: LiveRequests;
   readonly worker: number;
   readonly metrics: Metrics;

@@ -31,3 +31,12 @@ export function wasSent(head: ResponseHead): boolean | null {
   const [, reason] = /upstream_reset_[a-z_]*\{([^|}]+)/.exec(details) ?? [];
   return reason === undefined ? null : !NEVER_SENT.test(reason);
 }
+
+/** Details of Envoy's answers where there was nobody to send a try to. */
+const NOBODY = ['no_healthy_upstream', 'cluster_not_found', 'maintenance_mode'];
+
+/** Did Envoy answer without having asked anybody? */
+export function isUnasked(head: ResponseHead): boolean {
+  const details = head.headers.get(LOCAL_REPLY_HEADER);
+  return details !== undefined && NOBODY.some((start) => details.startsWith(start));
+}

@@ -79,7 +79,7 @@ test('Envoy reads the plan as one priority group a try', () => {
         { name: 'try-2', clusters: [{ cluster_name: 'c', weight: 1 }] },
       ],
     },
-    'tokenlat.request': { id: ctx.id },
+    'tokenlat.request': { id: ctx.id, affinity: '' },
   });
   assert.equal(header(mutation, 'x-envoy-max-retries'), '1');
   assert.equal(header(mutation, 'x-envoy-retry-on'), 'reset');

@@ -26,6 +26,9 @@ export function planOf(ctx: RequestContext, start: number): Plan {
   return other === undefined || rest.length === 0 ? [first, ...rest] : [first, ...rest.slice(0, -1), other];
 }
 
+/** Envoy's key of a request, by which it finds the worker that has the request. */
+const AFFINITY_HEADER = 'x-tokenlat-affinity';
+
 /** Envoy's routes match on it: it switches on what a try sees of its answer. */
 export const WATCH_HEADER = 'x-tokenlat-watch';
 
@@ -67,7 +70,7 @@ export function planMutation(ctx: RequestContext, plan: Plan, watch: Watch, now:
           clusters: [{ cluster_name: candidate.deployment.backend.name, weight: 1 }],
         })),
       },
-      'tokenlat.request': { id: ctx.id },
+      'tokenlat.request': { id: ctx.id, affinity: ctx.head.headers.get(AFFINITY_HEADER) ?? '' },
       ...endpointsOf(plan, retries),
     },
   };

@@ -12,6 +12,7 @@ import { BodyBuffer } from './body-buffer.ts';
 import { Closing } from './closing.ts';
 import type { ClosingHow } from './closing-how.ts';
 import { Delivery } from './delivery.ts';
+import { directForward, type DirectReply, isSingle } from './direct.ts';
 import { refuseCoding, type Target, targetOf, wantsJob } from './endpoints.ts';
 import type { FlowOptions } from './flow-options.ts';
 import type { LiveRequest } from './live-requests.ts';
@@ -42,6 +43,8 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
   #headWalk: MaybePromise<LocalResponse | null> = null;
   #plan: Plan | null = null;
   #watch: Watch = 'none';
+  #hasTrailers = false;
+  #isDirect = false;
   #delivery: Delivery | null = null;
   #closing: Closing | null = null;
   /** We have answered in place of the upstream, or the answer has ended: what still comes is not for us. */
@@ -72,8 +75,9 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
     });
   };
 
-  readonly onRequestBody = (chunk: Buffer, end: boolean): MaybePromise<RequestReply> => {
+  readonly onRequestBody = (chunk: Buffer, end: boolean, trailers = false): MaybePromise<RequestReply> => {
     if (this.#over) return HOLD;
+    this.#hasTrailers = trailers;
     return this.#guard(() => {
       this.#body.add(chunk);
       return end ? this.#whole() : HOLD;
@@ -154,15 +158,26 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
     return answer.then((response) => this.#respond(response));
   }
 
-  #decided(response: LocalResponse | null): RequestReply {
+  #decided(response: LocalResponse | null): MaybePromise<RequestReply> {
     if (response !== null) return this.#respond(response);
     if (this.#over) return HOLD;
     const ctx = this.#context() as RequestContext;
     const plan = planOf(ctx, this.#options.placementOf(ctx));
     this.#plan = plan;
     this.#watch = watchOf(ctx, plan, this.#options.mayWatchBody);
-    return { kind: 'forward', mutation: planMutation(ctx, plan, this.#watch, this.#options.clock.now()) };
+    const mutation = planMutation(ctx, plan, this.#watch, this.#options.clock.now());
+    // Trailers would go on with what is sent from here; a try with a stream drops them.
+    if (this.#hasTrailers || !isSingle(plan, this.#watch) || this.#options.direct?.isOpen() !== true)
+      return { kind: 'forward', mutation };
+    const made = directForward({ ...this.#options, owner: this }, { plan, mutation, config: this.#config });
+    return isPromise(made) ? made.then(this.#goDirect) : this.#goDirect(made);
   }
+
+  readonly #goDirect = (reply: DirectReply): RequestReply => {
+    if (reply.kind === 'respond') return this.#respond(reply.response);
+    this.#isDirect = reply.body !== undefined;
+    return this.#over ? HOLD : reply;
+  };
 
   /** A route may allow less time than its request came with. */
   readonly #keepRouteTime = (): void => {
@@ -194,6 +209,8 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
     if (this.#closing === null) throw new GatewayError('internal_error', 'An attempt came before its request.');
     return this.#closing;
   }
+
+  readonly onClaimed = (): void => (this.#isDirect ? this.#options.direct?.close() : undefined);
 
   readonly onRefused = (error: GatewayError): void => {
     this.#refused = error;

@@ -2,12 +2,15 @@ import type { Snapshot } from '../core/snapshot.ts';
 import {
   AFFINITY_HEADER,
   ATTEMPT_FILTER,
+  COUNT_HEADER,
   DESTINATION,
   ID_KEY,
+  LENGTH_FILTER,
   LEVEL_KEY,
   NAMESPACES,
   PROCESSOR_CLUSTER,
   REQUEST_FILTER,
+  WATCH_HEADER,
 } from './names.ts';
 import { any, extension, PREVIOUS_HOSTS, seconds } from './proto.ts';
 import type { Proto } from './proto.ts';
@@ -31,17 +34,13 @@ const OPEN_ELSEWHERE: Proto = {
 const HELD_SLACK_MS = 2000;
 
 /** What both levels share. A request that we do not see must not pass: hence no failure mode, and errors for bad mutations. */
-function common(snapshot: Snapshot, level: 'request' | 'attempt', metadata: readonly Proto[] = []): Proto {
+function common(snapshot: Snapshot, level: 'request' | 'attempt', metadata: readonly Proto[]): Proto {
   return {
     grpc_service: {
       envoy_grpc: { cluster_name: PROCESSOR_CLUSTER },
       timeout: '0s',
       retry_policy: OPEN_ELSEWHERE,
-      initial_metadata: [
-        { key: LEVEL_KEY, value: level },
-        { key: AFFINITY_HEADER, value: `%REQ(${AFFINITY_HEADER})%` },
-        ...metadata,
-      ],
+      initial_metadata: [{ key: LEVEL_KEY, value: level }, ...metadata],
     },
     stat_prefix: level,
     failure_mode_allow: false,
@@ -67,7 +66,7 @@ export function requestFilterOn(): Proto {
 
 function requestConfig(snapshot: Snapshot): Proto {
   return {
-    ...common(snapshot, 'request'),
+    ...common(snapshot, 'request', [{ key: AFFINITY_HEADER, value: `%REQ(${AFFINITY_HEADER})%` }]),
     processing_mode: {
       request_header_mode: 'SEND',
       request_body_mode: 'FULL_DUPLEX_STREAMED',
@@ -91,8 +90,20 @@ function requestConfig(snapshot: Snapshot): Proto {
  * is the route's word (`watchOverride`): most need not, and each message costs.
  */
 export function attemptFilter(snapshot: Snapshot): Proto {
-  return extension(ATTEMPT_FILTER, EXT_PROC, {
-    ...common(snapshot, 'attempt', [{ key: ID_KEY, value: `%DYNAMIC_METADATA(${NAMESPACES.request}:id)%` }]),
+  return extension(ATTEMPT_FILTER, 'envoy.extensions.common.matching.v3.ExtensionWithMatcher', {
+    // A matcher must be there for a route to put its own in its place (`directOverride`); this one never matches.
+    xds_matcher: skipWhere(WATCH_HEADER, 'never'),
+    extension_config: extension(ATTEMPT_FILTER, EXT_PROC, attemptConfig(snapshot)),
+  });
+}
+
+function attemptConfig(snapshot: Snapshot): Proto {
+  return {
+    // From our metadata, not from the head: that lacks the key once a try before was sent.
+    ...common(snapshot, 'attempt', [
+      { key: AFFINITY_HEADER, value: `%DYNAMIC_METADATA(${NAMESPACES.request}:affinity)%` },
+      { key: ID_KEY, value: `%DYNAMIC_METADATA(${NAMESPACES.request}:id)%` },
+    ]),
     // A try may hold the head of its answer up to the first output, for as long as an upstream may be silent.
     message_timeout: seconds(Math.max(snapshot.server.messageTimeoutMs, snapshot.timeouts.idleMs + HELD_SLACK_MS)),
     // The local address is there where the try goes out on a connection that stands.
@@ -106,7 +117,39 @@ export function attemptFilter(snapshot: Snapshot): Proto {
       forwarding_namespaces: { untyped: [NAMESPACES.request] },
       receiving_namespaces: { untyped: [NAMESPACES.attempt] },
     },
-  });
+  };
+}
+
+/** Skips a filter where a header of the request has exactly this value. */
+function skipWhere(header: string, value: string): Proto {
+  return {
+    matcher_tree: {
+      input: extension('header', 'envoy.type.matcher.v3.HttpRequestHeaderMatchInput', { header_name: header }),
+      exact_match_map: {
+        map: {
+          [value]: {
+            action: extension('skip', 'envoy.extensions.filters.common.matcher.action.v3.SkipFilter', {}),
+          },
+        },
+      },
+    },
+  };
+}
+
+/**
+ * Of a route whose requests are made at the router level already: the first try has no stream. What the stream would have taken
+ * out of the head is taken out here. Each further try has its stream, so that the server knows of it.
+ */
+export function directOverride(): Proto {
+  const hidden = [COUNT_HEADER, WATCH_HEADER, AFFINITY_HEADER, 'x-forwarded-proto'];
+  return {
+    [ATTEMPT_FILTER]: any('envoy.extensions.common.matching.v3.ExtensionWithMatcherPerRoute', {
+      xds_matcher: skipWhere(COUNT_HEADER, '1'),
+    }),
+    [LENGTH_FILTER]: any('envoy.extensions.filters.http.header_mutation.v3.HeaderMutationPerRoute', {
+      mutations: { request_mutations: hidden.map((remove) => ({ remove })) },
+    }),
+  };
 }
 
 /** Lets the tries of a route see the head of their answer, or head and body. */
@@ -132,7 +175,7 @@ function attemptMode(head: 'SEND' | 'SKIP', body: 'NONE' | 'STREAMED'): Proto {
 
 /** A whole replaced body loses its content-length, and some servers refuse chunked ones: it is set again from our word. */
 export function contentLengthFilter(): Proto {
-  return extension('tokenlat.content-length', 'envoy.extensions.filters.http.header_mutation.v3.HeaderMutation', {
+  return extension(LENGTH_FILTER, 'envoy.extensions.filters.http.header_mutation.v3.HeaderMutation', {
     mutations: {
       request_mutations: [
         {

@@ -9,8 +9,13 @@ export const LEVEL_KEY = 'tokenlat-level';
 
 /** Initial metadata of a try: the id of its request. */
 export const ID_KEY = 'tokenlat-id';
-/** Set by our server on a request: what its tries see of their answers (`head` or `body`; absent for nothing). */
+/**
+ * Set by our server on a request: what its tries see of their answers (`head` or `body`; absent for nothing). `direct`: the
+ * request is made already, so that its first try needs no stream.
+ */
 export const WATCH_HEADER = 'x-tokenlat-watch';
+/** Envoy's own count of tries, on each of them. */
+export const COUNT_HEADER = 'x-envoy-attempt-count';
 /** Set by Envoy on answers of its own that our server still sees: their response code details. */
 export const LOCAL_REPLY_HEADER = 'x-tokenlat-local';
 
@@ -51,6 +56,7 @@ export const ROUTE_CONFIG = 'tokenlat';
 export const LISTENER = 'tokenlat';
 export const REQUEST_FILTER = 'tokenlat.request';
 export const ATTEMPT_FILTER = 'tokenlat.attempt';
+export const LENGTH_FILTER = 'tokenlat.content-length';
 
 /** Statuses of a backend after which the next candidate is tried. */
 export const RETRIABLE_STATUSES = [408, 429, 500, 502, 503, 504, 529] as const;

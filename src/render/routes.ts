@@ -1,5 +1,5 @@
 import type { Snapshot } from '../core/snapshot.ts';
-import { requestFilterOn, watchOverride } from './ext-proc.ts';
+import { directOverride, requestFilterOn, watchOverride } from './ext-proc.ts';
 import { NAMESPACES, NO_PLAN_CLUSTER, RETRIABLE_STATUSES, ROUTE_CONFIG, WATCH_HEADER } from './names.ts';
 import { extension, PREVIOUS_HOSTS, seconds } from './proto.ts';
 import type { Proto } from './proto.ts';
@@ -7,19 +7,23 @@ import type { Proto } from './proto.ts';
 /** Added to the longest request, so that our own deadline, which ends a stream cleanly, comes first. */
 const LAST_RESORT_MS = 10_000;
 
+/** What a backend is called in the requests that it gets, where the head is made at the router level. */
+const HOST = { host_rewrite: `%DYNAMIC_METADATA(${NAMESPACES.request}:host)%` };
+
 /**
- * Three routes to the same place, which differ in what a try sees of its answer. Their static cluster is the placeholder:
- * only a plan in the dynamic metadata leads to a backend. Try n goes to group n of the plan.
+ * Four routes to the same place, which differ in what a try sees. Their static cluster is the placeholder: only a plan in
+ * the dynamic metadata leads to a backend. Try n goes to group n of the plan.
  */
 export function planRoutes(snapshot: Snapshot): readonly Proto[] {
   return [
+    planRoute(snapshot, 'direct', watched('direct'), directOverride(), HOST),
     planRoute(snapshot, 'watch-body', watched('body'), watchOverride('STREAMED')),
     planRoute(snapshot, 'watch-head', watched('head'), watchOverride('NONE')),
     planRoute(snapshot, 'plain', { prefix: '/' }, {}),
   ];
 }
 
-function planRoute(snapshot: Snapshot, name: string, match: Proto, overrides: Proto): Proto {
+function planRoute(snapshot: Snapshot, name: string, match: Proto, overrides: Proto, action: Proto = {}): Proto {
   const { timeouts } = snapshot;
   return {
     name,
@@ -40,6 +44,7 @@ function planRoute(snapshot: Snapshot, name: string, match: Proto, overrides: Pr
       timeout: '0s',
       max_stream_duration: { max_stream_duration: seconds(timeouts.maxRequestMs + LAST_RESORT_MS) },
       retry_policy: retryPolicy(snapshot),
+      ...action,
     },
   };
 }

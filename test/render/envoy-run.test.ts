@@ -264,7 +264,7 @@ test('a request without a plan ends at the placeholder, in our shape', async () 
   });
   assert.deepEqual(
     findings.map((finding) => finding.code),
-    ['filter_off', 'filter_off', 'filter_off', 'watch_routes'],
+    ['filter_off', 'filter_off', 'filter_off', 'filter_off', 'watch_routes', 'direct_route'],
   );
   writeFiles(folder, render(config()));
   await until(async () => (await raw('GET / HTTP/1.1\r\nhost: x\r\n\r\n')).startsWith('HTTP/1.1 401'));

@@ -27,6 +27,12 @@ const levelOf = (filter: Tree): string =>
     ?.get('value')
     .text() ?? '';
 
+/** A filter that routes may let requests pass by is wrapped in a matcher. */
+const bare = (filter: Tree): Tree => {
+  const config = filter.get('typed_config');
+  return config.get('@type').text().endsWith('.ExtensionWithMatcher') ? config.get('extension_config') : filter;
+};
+
 /** Are both filters there, in their places, and as strict as they must be? */
 export function checkFilters(config: EnvoyConfig, snapshot: Snapshot, report: Report): void {
   const ours = config.managers.filter((manager) =>
@@ -74,7 +80,7 @@ function checkManager({ config, listener }: ConnectionManager, snapshot: Snapsho
       );
   }
   const router = filters.at(-1)?.get('typed_config');
-  const upstream = router?.get('upstream_http_filters').items() ?? [];
+  const upstream = (router?.get('upstream_http_filters').items() ?? []).map(bare);
   const attempt = upstream.findIndex((filter) => levelOf(filter) === 'attempt');
   const found = upstream[attempt];
   if (found === undefined) {

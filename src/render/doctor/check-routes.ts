@@ -1,4 +1,4 @@
-import { ATTEMPT_FILTER, NAMESPACES, NO_PLAN_CLUSTER, REQUEST_FILTER } from '../names.ts';
+import { ATTEMPT_FILTER, LENGTH_FILTER, NAMESPACES, NO_PLAN_CLUSTER, REQUEST_FILTER } from '../names.ts';
 import type { EnvoyConfig, Tree } from './config-dump.ts';
 import type { Report } from './finding.ts';
 
@@ -20,6 +20,21 @@ export function checkRoutes(config: EnvoyConfig, backends: readonly string[], re
       'error',
       'watch_routes',
       'No route lets a try see its answer: a stream that begins with an error does not move on to the next candidate.',
+      RENDER,
+    );
+  const direct = ours.map(({ route }) => route).filter(isDirect);
+  if (ours.length > 0 && direct.length === 0)
+    report(
+      'warning',
+      'direct_route',
+      'No route lets a first try go without a stream of its own: each request costs Envoy and our server a third more.',
+      RENDER,
+    );
+  if (!direct.every(isWhole))
+    report(
+      'error',
+      'direct_route_host',
+      "A route lets first tries go without a stream, but leaves the client's host or our headers in their heads.",
       RENDER,
     );
   for (const { host, route } of routes) {
@@ -47,6 +62,18 @@ function watches(route: Tree): boolean {
   return (
     override.get('response_header_mode').text() === 'SEND' && override.get('response_body_mode').text() === 'STREAMED'
   );
+}
+
+/** Does a try pass our filter by under some condition? */
+function isDirect(route: Tree): boolean {
+  const type = route.get('typed_per_filter_config').get(ATTEMPT_FILTER).get('@type').text();
+  return type.endsWith('.ExtensionWithMatcherPerRoute');
+}
+
+/** Does the route do for such a try what our filter would have done? */
+function isWhole(route: Tree): boolean {
+  const { value } = route.get('typed_per_filter_config').get(LENGTH_FILTER);
+  return value !== undefined && route.get('route').get('host_rewrite').text() !== '';
 }
 
 function checkPlanned(host: Tree, route: Tree, report: Report): void {

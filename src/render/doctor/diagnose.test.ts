@@ -93,8 +93,11 @@ const FAULTS: readonly [code: string, change: (parts: Parts) => void][] = [
   ['client_headers_kept', ({ manager }) => delete manager.early_header_mutation_extensions],
   ['path_normalisation', ({ manager }) => delete manager.normalize_path],
   ['local_replies', ({ manager }) => delete manager.local_reply_config],
-  ['route_missing', ({ routes }) => routes.splice(0, 3)],
-  ['watch_routes', ({ routes }) => routes.shift()],
+  ['route_missing', ({ routes }) => routes.splice(0, 4)],
+  ['watch_routes', ({ routes }) => routes.splice(1, 1)],
+  ['direct_route', ({ routes }) => routes.shift()],
+  ['direct_route_host', ({ route }) => delete route.route.host_rewrite],
+  ['direct_route_host', ({ route }) => delete route.typed_per_filter_config['tokenlat.content-length']],
   ['filter_off', ({ route }) => delete route.typed_per_filter_config],
   ['filter_disabled', ({ route }) => (route.typed_per_filter_config['tokenlat.request'].disabled = true)],
   [

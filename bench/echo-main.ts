@@ -31,8 +31,8 @@ const EVENT_STREAM = Buffer.from('event-stream');
 
 interface Answers {
   readonly requestHead: Buffer;
-  readonly requestBody: Buffer;
-  readonly attempt: Buffer;
+  readonly requestBody: readonly Buffer[];
+  readonly attempt: Buffer | null;
   readonly responseHead: Buffer;
   readonly first: Buffer;
   readonly middle: Buffer;
@@ -68,7 +68,7 @@ function onRequest(call: Call): void {
       case TAG.requestBody:
         if (!isLast(message)) return;
         call.write(current.requestHead);
-        call.write(current.requestBody);
+        for (const piece of current.requestBody) call.write(piece);
         return;
       case TAG.responseHead:
         streamed = message.includes(EVENT_STREAM);
@@ -86,7 +86,8 @@ function onRequest(call: Call): void {
 
 function onAttempt(call: Call): void {
   call.on('data', () => {
-    if (current !== undefined) call.write(current.attempt);
+    const answer = current?.attempt ?? null;
+    if (answer !== null) call.write(answer);
   });
 }
 
@@ -129,8 +130,8 @@ process.on('message', (message: { kind: 'load'; sets: CannedSet } | { kind: 'use
         name,
         {
           requestHead: bytes(parts.requestHead),
-          requestBody: bytes(parts.requestBody),
-          attempt: bytes(parts.attempt),
+          requestBody: parts.requestBody.map(bytes),
+          attempt: parts.attempt === null ? null : bytes(parts.attempt),
           responseHead: bytes(parts.responseHead),
           first: bytes(body.first),
           middle: bytes(body.middle),

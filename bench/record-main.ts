@@ -11,12 +11,14 @@ import type { Canned } from './setups/canned.ts';
 
 const [path = '', runDir = ''] = process.argv.slice(2);
 let parts: Record<string, string> = {};
+let sent: string[] = [];
 let bodies: string[] = [];
 
 function record(message: ProcessingResponse): readonly Buffer[] {
   const bytes = encodeProcessingResponse(message);
   const text = bytes.toString('base64');
   if (message.kind === 'response_body') bodies.push(text);
+  else if (message.kind === 'request_body') sent.push(text);
   else if (message.kind === 'request_headers' && message.change.replace === true) parts['attempt'] = text;
   else parts[message.kind] = text;
   return [bytes];
@@ -32,8 +34,8 @@ function canned(): Canned {
   const [first = ''] = bodies;
   return {
     requestHead: part('request_headers'),
-    requestBody: part('request_body'),
-    attempt: part('attempt'),
+    requestBody: sent,
+    attempt: parts['attempt'] ?? null,
     responseHead: part('response_headers'),
     body: { first, middle: bodies[Math.floor(bodies.length / 2)] ?? first, last: bodies.at(-1) ?? first },
   };
@@ -45,6 +47,7 @@ await startWorker({ loaded, index: 0, runDir, replica: 'bench', log: createLog({
 process.on('message', () => {
   process.send?.({ kind: 'canned', canned: canned() });
   parts = {};
+  sent = [];
   bodies = [];
 });
 process.once('disconnect', () => process.exit());

@@ -1,4 +1,5 @@
 import type { Log } from '../core/ports/telemetry.ts';
+import { toError } from '../lib/error/to-error.ts';
 
 /**
  * A fault that nobody caught: the process says so, settles what it can and ends with code 1. Going on would mean to serve
@@ -7,7 +8,7 @@ import type { Log } from '../core/ports/telemetry.ts';
 export function guardProcess(log: Log, leave: (code: number) => Promise<void>): void {
   let failing = false;
   const fail = (kind: string) => (reason: unknown) => {
-    log.error(kind, { error: reason instanceof Error ? reason : new Error(String(reason)) });
+    log.error(kind, { error: toError(reason) });
     if (failing) return;
     failing = true;
     void leave(1);

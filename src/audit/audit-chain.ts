@@ -14,6 +14,7 @@ import { SegmentLost, SegmentWriter } from './segment-writer.ts';
 import { writeIndex } from './summary.ts';
 import type { SegmentSummary } from './summary.ts';
 import { Upkeep } from './upkeep.ts';
+import { toError } from '../lib/error/to-error.ts';
 
 const QUEUE_BYTES = 8 * 1024 * 1024;
 const BATCH_BYTES = 1024 * 1024;
@@ -229,7 +230,7 @@ class AuditChain implements AuditLog {
     await segment.writer.close();
     if (this.#summary === null || this.#state === null) return;
     await writeIndex(this.#options.dir, this.#state.chain, segment.n, this.#summary).catch((error: unknown) => {
-      this.#options.log.warn('an audit index could not be written', { error: asError(error) });
+      this.#options.log.warn('an audit index could not be written', { error: toError(error) });
     });
   }
 
@@ -250,7 +251,7 @@ class AuditChain implements AuditLog {
     this.#failing = true;
     this.#wake();
     this.#options.metrics.anomaly('audit_write_failed');
-    this.#options.log.error('audit records cannot be written', { error: asError(error) });
+    this.#options.log.error('audit records cannot be written', { error: toError(error) });
   }
 
   #recovered(): void {
@@ -259,8 +260,4 @@ class AuditChain implements AuditLog {
     this.#failing = false;
     this.#options.log.info('audit records are written again');
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -5,6 +5,7 @@ import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import { checkpointHash, openCheckpoint, signCheckpoint } from './checkpoint.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { NO_HASH } from './record.ts';
+import { toError } from '../lib/error/to-error.ts';
 
 /** What a checkpoint swears to, without what the checkpointer adds. */
 export type Sworn = Omit<Checkpoint, 'count' | 'time' | 'prev'>;
@@ -53,7 +54,7 @@ export function createCheckpointer({ stores, key, publicKey, clock, log, metrics
       return true;
     } catch (error) {
       metrics.anomaly('audit_checkpoint_failed');
-      log.error('an audit checkpoint could not be stored', { store: store.name, chain, error: asError(error) });
+      log.error('an audit checkpoint could not be stored', { store: store.name, chain, error: toError(error) });
       return false;
     }
   };
@@ -85,8 +86,4 @@ export function createCheckpointer({ stores, key, publicKey, clock, log, metrics
     },
     newest: async (chain) => (await readAll(chain)).at(-1)?.checkpoint ?? null,
   };
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -9,6 +9,7 @@ import { processIdentity } from './process-identity.ts';
 import { NO_HASH } from './record.ts';
 import { recover } from './recover.ts';
 import type { Recovered } from './recover.ts';
+import { toError } from '../lib/error/to-error.ts';
 
 /** A chain without a record. */
 export interface OpenedChain {
@@ -47,7 +48,7 @@ export async function openChain(options: AuditChainOptions): Promise<OpenedChain
     entry: { kind: 'system', time, facts },
     finish: () =>
       finish().catch((error: unknown) => {
-        const reason = error instanceof Error ? error : new Error(String(error));
+        const reason = toError(error);
         log.error('an earlier audit chain could not be mended', { error: reason });
       }),
   };

@@ -2,6 +2,7 @@ import type { AuditChainOptions } from './audit-chain-options.ts';
 import type { ChainState } from './chain-state.ts';
 import { NO_HASH } from './record.ts';
 import { retire } from './retire.ts';
+import { toError } from '../lib/error/to-error.ts';
 
 /** How far a chain is on disk, and which segment is open. */
 export type Progress = { readonly state: ChainState; readonly open: number } | null;
@@ -62,7 +63,7 @@ export class Upkeep {
 
   #next(problem: string, run: () => Promise<void>): Promise<void> {
     this.#work = this.#work.then(run).catch((error: unknown) => {
-      this.#options.log.error(problem, { error: error instanceof Error ? error : new Error(String(error)) });
+      this.#options.log.error(problem, { error: toError(error) });
     });
     return this.#work;
   }

@@ -1,5 +1,6 @@
 import type { Log } from '../core/ports/telemetry.ts';
 import { guardProcess } from '../app/guard-process.ts';
+import { toError } from '../lib/error/to-error.ts';
 
 /** Starts something and keeps it until a signal, a fatal loss or an uncaught fault; then stops it and ends the process. */
 export async function untilStopped(
@@ -14,7 +15,7 @@ export async function untilStopped(
     try {
       await stop?.();
     } catch (reason) {
-      log.error('could not stop cleanly', { error: reason instanceof Error ? reason : new Error(String(reason)) });
+      log.error('could not stop cleanly', { error: toError(reason) });
       process.exit(1);
     }
     process.exit(code);

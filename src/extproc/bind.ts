@@ -1,5 +1,6 @@
 import { chmod, lstat, unlink } from 'node:fs/promises';
-import { connect, isIP, BlockList } from 'node:net';
+import { connect, isIP } from 'node:net';
+import { isLoopback } from '../lib/address/address.ts';
 
 /** PEM contents. A peer without a certificate of `ca` is refused; null: anybody may connect. */
 export interface ServerTls {
@@ -12,16 +13,6 @@ export interface ServerTls {
 export type Bind =
   | { readonly kind: 'unix'; readonly path: string }
   | { readonly kind: 'tcp'; readonly address: string; readonly port: number; readonly tls: ServerTls | null };
-
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
-
-function isLoopback(address: string): boolean {
-  if (address === 'localhost') return true;
-  const family = isIP(address);
-  return family !== 0 && LOOPBACK.check(address, family === 4 ? 'ipv4' : 'ipv6');
-}
 
 /**
  * Refuses an address that others can reach without proof of who they are: whoever speaks ext_proc to us is believed.

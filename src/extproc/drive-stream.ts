@@ -6,6 +6,7 @@ import type { ProcessingResponse } from './codec/processing-response.ts';
 import { type Call, type CallListener, STATUS } from './grpc/call.ts';
 import type { OpenSession, Session } from './session.ts';
 import { FAULT_STATUS, StreamFault } from './stream-fault.ts';
+import { toError } from '../lib/error/to-error.ts';
 
 export type ProcessCall = Call<ProcessingResponse>;
 export type ProcessListener = CallListener<ProcessingRequest | MalformedMessage>;
@@ -152,7 +153,7 @@ class StreamDriver implements ProcessListener {
     const { call, log, onFault } = this.#options;
     const fault = asFault(reason);
     if (fault.kind === 'internal') {
-      log.error('a stream failed', { error: reason instanceof Error ? reason : new Error(String(reason)) });
+      log.error('a stream failed', { error: toError(reason) });
     } else if (!ORDINARY.has(fault.kind)) log.warn('a stream was refused', { reason: fault.message });
     else log.debug('a stream ended early', { reason: fault.message });
     if (!ORDINARY.has(fault.kind)) onFault(fault.kind);
@@ -172,7 +173,7 @@ class StreamDriver implements ProcessListener {
       session.close();
     } catch (reason) {
       this.#options.log.error('a stream could not be closed', {
-        error: reason instanceof Error ? reason : new Error(String(reason)),
+        error: toError(reason),
       });
     }
   }

@@ -8,6 +8,7 @@ import { createGrpcServer, type GrpcEngine } from './grpc/engines.ts';
 import { shutDown } from './grpc/shut-down.ts';
 import { PickSession } from './pick-session.ts';
 import { externalProcessor, healthCheck, SERVICE_NAME } from './service.ts';
+import { toError } from '../lib/error/to-error.ts';
 
 /** Room for headers and metadata beside a body. */
 const MESSAGE_SLACK = 256 * 1024;
@@ -70,8 +71,7 @@ export function createPickerServer(options: PickerServerOptions): PickerServer {
       bytes: Math.max(UNFINISHED.bytes, UNFINISHED.messages * (options.bodyBytes + MESSAGE_SLACK)),
       ms: UNFINISHED.ms,
     },
-    onFault: (reason) =>
-      log.error('a call failed', { error: reason instanceof Error ? reason : new Error(String(reason)) }),
+    onFault: (reason) => log.error('a call failed', { error: toError(reason) }),
   });
   return {
     async start() {

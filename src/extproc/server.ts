@@ -11,6 +11,7 @@ import { RequestSession } from './request-session.ts';
 import { externalProcessor, healthCheck, SERVICE_NAME } from './service.ts';
 import type { OpenSession } from './session.ts';
 import { FAULT_STATUS } from './stream-fault.ts';
+import { toError } from '../lib/error/to-error.ts';
 
 /** Initial metadata in which Envoy's configuration says which of the two streams a call is. */
 export const LEVEL_KEY = 'tokenlat-level';
@@ -77,8 +78,7 @@ export function createExtProcServer(options: ExtProcServerOptions): ExtProcServe
     ],
     messageBytes: limits.messageBytes + MESSAGE_SLACK,
     streams: limits.streams,
-    onFault: (reason) =>
-      log.error('a call failed', { error: reason instanceof Error ? reason : new Error(String(reason)) }),
+    onFault: (reason) => log.error('a call failed', { error: toError(reason) }),
   });
 
   return {

@@ -14,6 +14,7 @@ import type { AttemptLog } from './attempt-log.ts';
 import type { FlowOptions } from './flow-options.ts';
 import { type OpenedTry, openTry, requestOf } from './open-try.ts';
 import type { Plan } from './plan.ts';
+import { toError } from '../lib/error/to-error.ts';
 
 /** The request that an attempt is a try of. */
 export interface AttemptOwner {
@@ -167,7 +168,7 @@ export class AttemptFlow implements AttemptExchange {
     }
     const error = GatewayError.from(reason);
     if (error.code === 'internal_error') {
-      log.error('an attempt could not be made', { request_id: owner.context.id, error: asError(error.cause ?? error) });
+      log.error('an attempt could not be made', { request_id: owner.context.id, error: toError(error.cause ?? error) });
     }
     owner.onRefused(error);
     return { kind: 'respond', response: refusal(owner.context, error, owner.closing) };
@@ -185,10 +186,6 @@ function servedBy(planned: Candidate, address: string): Candidate {
 /** A try whose request has ended, or has gone on to a later try. */
 class TooLate extends Error {
   override readonly name = 'TooLate';
-}
-
-function asError(value: unknown): Error {
-  return value instanceof Error ? value : new Error(String(value));
 }
 
 function isJson(head: ResponseHead): boolean {

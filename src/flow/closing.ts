@@ -13,6 +13,7 @@ import type { ClosingHow } from './closing-how.ts';
 import type { FlowOptions } from './flow-options.ts';
 import { UsageMeter } from './usage-meter.ts';
 import { type GrowingContext, walkFinish } from './walk.ts';
+import { toError } from '../lib/error/to-error.ts';
 
 const SILENCE: ReadonlySet<ErrorCode> = new Set(['upstream_timeout', 'upstream_unreachable']);
 
@@ -70,7 +71,7 @@ export class Closing {
       log.error('a station could not finish a request', {
         station,
         request_id: this.#ctx.id,
-        error: reason instanceof Error ? reason : new Error(String(reason)),
+        error: toError(reason),
       });
     });
     if (isPromise(finishing)) live.finishing(finishing);
@@ -86,7 +87,7 @@ export class Closing {
       metrics.anomaly('ending_failed');
       log.error('a request could not be summed up', {
         request_id: this.#ctx.id,
-        error: reason instanceof Error ? reason : new Error(String(reason)),
+        error: toError(reason),
       });
       return {
         kind: 'failed',

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import type { AttemptExchange, AttemptReply } from '../core/exchange.ts';
 import { type Answer, type Ask, encodeFrame, FrameReader, plainHead } from './handoff-frames.ts';
+import { toError } from '../lib/error/to-error.ts';
 
 export interface BorrowOptions {
   /** Socket of the worker that has the request. */
@@ -88,7 +89,7 @@ class Channel {
     try {
       for (const answer of this.#reader.push(chunk)) this.#waiting.shift()?.resolve(answer);
     } catch (reason) {
-      this.#socket.destroy(reason instanceof Error ? reason : new Error(String(reason)));
+      this.#socket.destroy(toError(reason));
     }
   }
 

@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { AttemptExchange } from '../core/exchange.ts';
 import type { Log } from '../core/ports/telemetry.ts';
 import { type Answer, type Ask, encodeFrame, FrameReader, requestHeadOf, responseHeadOf } from './handoff-frames.ts';
+import { toError } from '../lib/error/to-error.ts';
 
 export interface HandoffServerOptions {
   readonly path: string;
@@ -46,7 +47,7 @@ function lend(socket: Socket, { attempt, onUpstreamCut, log }: HandoffServerOpti
   let exchange: AttemptExchange | null = null;
   let turn: Promise<void> = Promise.resolve();
   const fail = (reason: unknown): void => {
-    log.warn('a handed-over attempt failed', { error: reason instanceof Error ? reason : new Error(String(reason)) });
+    log.warn('a handed-over attempt failed', { error: toError(reason) });
     socket.destroy();
   };
   const answer = async (ask: Ask): Promise<void> => {

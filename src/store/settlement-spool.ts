@@ -3,6 +3,7 @@ import { StoreUnavailable } from '../core/ports/quota-store.ts';
 import type { QuotaStore } from '../core/ports/quota-store.ts';
 import type { Log, Metrics } from '../core/ports/telemetry.ts';
 import { StoreRefused } from './store-refused.ts';
+import { toError } from '../lib/error/to-error.ts';
 
 type Settlement = Parameters<QuotaStore['settle']>[0];
 
@@ -126,7 +127,7 @@ async function send(quota: QuotaStore, head: Waiting): Promise<'sent' | 'later' 
     await quota.settle(head.settlement);
     return 'sent';
   } catch (reason) {
-    const error = reason instanceof Error ? reason : new Error(String(reason));
+    const error = toError(reason);
     if (error instanceof StoreUnavailable && !(error instanceof StoreRefused)) return 'later';
     head.tries += 1;
     return head.tries < REFUSED_TRIES ? 'later' : error;

@@ -4,7 +4,8 @@ import type { SinkPosition } from '../../core/ports/sink-positions.ts';
 import type { LedgerFollowerOptions } from './follower-options.ts';
 import { SinkError } from './ledger-sink.ts';
 import { measureLag, type SinkLag } from './measure-lag.ts';
-import { asError, type Persistence } from './persistence.ts';
+import { type Persistence } from './persistence.ts';
+import { toError } from '../../lib/error/to-error.ts';
 import { bookedAt, isLater } from './stream-id.ts';
 
 type DeliveryOptions = Pick<LedgerFollowerOptions, 'reader' | 'sink' | 'positions' | 'log' | 'trimmer' | 'batch'> & {
@@ -183,7 +184,7 @@ class DeliveryRun {
       for (const [tenant, { id }] of reached) await trimmer.trim(tenant, id);
     } catch (reason) {
       // What is not trimmed now is trimmed after the tenant's next delivery.
-      log.debug('the ledger was not trimmed', { error: asError(reason) });
+      log.debug('the ledger was not trimmed', { error: toError(reason) });
     }
   }
 }

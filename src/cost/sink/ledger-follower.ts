@@ -1,7 +1,8 @@
 import { systemClock } from '../../core/ports/clock.ts';
 import { createDelivery } from './delivery.ts';
 import type { LedgerFollowerOptions } from './follower-options.ts';
-import { asError, createPersistence, pause } from './persistence.ts';
+import { createPersistence, pause } from './persistence.ts';
+import { toError } from '../../lib/error/to-error.ts';
 
 /** How a follower stands, for metrics and readiness pages. */
 export interface FollowerState {
@@ -56,7 +57,7 @@ export function createLedgerFollower(options: LedgerFollowerOptions): LedgerFoll
   return {
     start: () => {
       running ??= follow().catch((reason: unknown) => {
-        if (!signal.aborted) log.error('the ledger is followed no more', { error: asError(reason) });
+        if (!signal.aborted) log.error('the ledger is followed no more', { error: toError(reason) });
       });
     },
     pass: delivery.pass,

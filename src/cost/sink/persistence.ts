@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Log } from '../../core/ports/telemetry.ts';
 import { SinkError } from './ledger-sink.ts';
+import { toError } from '../../lib/error/to-error.ts';
 
 export interface PersistenceOptions {
   /** Whose trouble it is, for the log. */
@@ -47,7 +48,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
   }
 
   function fail(reason: unknown): number {
-    const error = asError(reason);
+    const error = toError(reason);
     const now = clock.time();
     const kind = !(reason instanceof SinkError) || reason.passing ? 'passing' : 'lasting';
     const failures = trouble.failures + 1;
@@ -78,10 +79,6 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       }
     },
   };
-}
-
-export function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
 }
 
 /** Ends early, without an error, when the signal fires. */

@@ -7,22 +7,20 @@ export interface Centres {
 
 const ROUNDS = 50;
 
-/**
- * Points in at most `count` groups, each point with its nearest centre. Points are rows of `width` in one array. Begins with points that lie
- * far from those chosen before, drawn by `random`; empty groups are left out.
- */
-export function kMeans({
-  points,
-  width,
-  count,
-  random,
-}: {
+export interface Grouping {
+  /** Rows of `width` in one array. */
   readonly points: Float64Array;
   readonly width: number;
   readonly count: number;
   /** Numbers in [0, 1). */
   readonly random: () => number;
-}): Centres {
+}
+
+/**
+ * Points in at most `count` groups, each point with its nearest centre. Points are rows of `width` in one array. Begins with points that lie
+ * far from those chosen before, drawn by `random`; empty groups are left out.
+ */
+export function kMeans({ points, width, count, random }: Grouping): Centres {
   const many = points.length / width;
   let values = seeds({ points, width, count: Math.min(count, many), random });
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -66,17 +64,7 @@ function closest(
 }
 
 /** The first by chance, each further one with a chance that grows with the square of its distance to those before. */
-function seeds({
-  points,
-  width,
-  count,
-  random,
-}: {
-  readonly points: Float64Array;
-  readonly width: number;
-  readonly count: number;
-  readonly random: () => number;
-}): Float64Array {
+function seeds({ points, width, count, random }: Grouping): Float64Array {
   const many = points.length / width;
   if (many === 0) return new Float64Array(0);
   const first = Math.floor(random() * many);

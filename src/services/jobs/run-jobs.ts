@@ -3,6 +3,7 @@ import type { OperationId } from '../../core/ids.ts';
 import type { Job, Jobs } from '../../core/job.ts';
 import { FullModels } from './full-models.ts';
 import { type JobTools, runJob, WAIT_MS } from './run-job.ts';
+import { toError } from '../../lib/error/to-error.ts';
 
 export interface RunJobsOptions extends JobTools {
   readonly settings: () => Jobs | null;
@@ -43,7 +44,7 @@ export function runJobs(options: RunJobsOptions): { readonly close: (patienceMs:
         await store.paid(owed);
       }
     } catch (reason) {
-      log.debug('what jobs had reserved could not be given back', { error: asError(reason) });
+      log.debug('what jobs had reserved could not be given back', { error: toError(reason) });
     }
   }
 
@@ -52,7 +53,7 @@ export function runJobs(options: RunJobsOptions): { readonly close: (patienceMs:
       .then((isReached) => {
         if (!isReached) notBefore = clock.now() + WAIT_MS;
       })
-      .catch((reason: unknown) => log.debug('a job could not be run', { error: asError(reason) }))
+      .catch((reason: unknown) => log.debug('a job could not be run', { error: toError(reason) }))
       .finally(() => {
         running.delete(work);
         void look();
@@ -73,7 +74,7 @@ export function runJobs(options: RunJobsOptions): { readonly close: (patienceMs:
         begin(job, run, rules);
       }
     } catch (reason) {
-      log.debug('jobs could not be looked for', { error: asError(reason) });
+      log.debug('jobs could not be looked for', { error: toError(reason) });
     } finally {
       looking = false;
     }
@@ -97,5 +98,3 @@ export function runJobs(options: RunJobsOptions): { readonly close: (patienceMs:
     },
   };
 }
-
-const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));

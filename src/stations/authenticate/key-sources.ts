@@ -9,6 +9,7 @@ import type { Fetch } from './fetch-keys.ts';
 import { KeyCache } from './key-cache.ts';
 import type { KeyCacheTiming, KeySource, LoadedKeys } from './key-cache.ts';
 import { secretKeySet } from './key-set.ts';
+import { toError } from '../../lib/error/to-error.ts';
 
 type Keys = Issuer['keys'];
 
@@ -57,7 +58,7 @@ function runCommand(command: readonly string[], timeoutMs: number): Promise<Load
         const secret = Buffer.from(stdout.trim());
         resolve({ digest: digestOf(secret), set: secretKeySet(secret) });
       } catch (reason) {
-        reject(reason instanceof Error ? reason : new Error(String(reason)));
+        reject(toError(reason));
       }
     });
   });

@@ -9,6 +9,7 @@ import { FairQueue, type QueueBounds, type Queued } from '../../lib/fair-queue/f
 import { bucketOf, BUCKETS, sparseOf } from '../../lib/histogram/log-histogram.ts';
 import { SlidingCounts } from '../../lib/histogram/sliding-counts.ts';
 import type { Ahead, Entry, Gate } from './gate.ts';
+import { toError } from '../../lib/error/to-error.ts';
 
 /** Where a request may go, in the order in which it would. `gate` null: there is always room. */
 export interface Option {
@@ -228,7 +229,7 @@ export class WaitingRoom {
       choice = guest.wish.again();
     } catch (reason) {
       this.#queue.remove(guest);
-      guest.end(reason instanceof Error ? reason : new Error(String(reason)));
+      guest.end(toError(reason));
       return true;
     }
     for (const option of choice.options) {

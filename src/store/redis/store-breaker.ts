@@ -2,6 +2,7 @@ import { StoreUnavailable } from '../../core/ports/quota-store.ts';
 import type { Log, Metrics } from '../../core/ports/telemetry.ts';
 import { StoreRefused } from '../store-refused.ts';
 import { Deadlines } from './deadlines.ts';
+import { toError } from '../../lib/error/to-error.ts';
 
 export interface StoreBreaker {
   /** Runs `work` under the deadline. Throws `StoreUnavailable`, at once while the store is down. */
@@ -51,7 +52,7 @@ export function createStoreBreaker(options: StoreBreakerOptions): StoreBreaker {
 
   /** What a failure means for its caller and for the breaker. */
   function judged(reason: unknown): Error {
-    const error = reason instanceof Error ? reason : new Error(String(reason));
+    const error = toError(reason);
     if (error.name === 'ReplyError' && !PASSING.test(error.message)) {
       log.error('store refused a command', { error });
       return new StoreRefused(error.message, { cause: error });

@@ -1,5 +1,6 @@
 /**
- * Runs the tests: first everything that may run side by side, then what starts real servers, one file at a time.
+ * Runs the tests: first everything that may run side by side, then what starts real servers, two files at a time, and what judges
+ * times and faults alone. Tells at the end which files took longest.
  * Words that do not start with `-` filter files by a part of their path; the rest goes to `node --test` as it is.
  */
 import { spawn } from 'node:child_process';
@@ -15,6 +16,11 @@ interface Counts {
   readonly skipped: number;
 }
 
+interface Timed {
+  readonly file: string;
+  readonly ms: number;
+}
+
 interface Group {
   readonly name: string;
   readonly files: readonly string[];
@@ -22,7 +28,10 @@ interface Group {
   readonly timeoutMs: number;
 }
 
-const SERIAL = /^test\/(browser|e2e|fault)\//;
+const SERVERS = /^test\/(browser|e2e|fault)\//;
+/** What else runs would be judged with it. */
+const ALONE = /^test\/fault\/|^test\/e2e\/performance\./;
+const SHOWN = 10;
 
 const words = commandLine({
   usage: 'npm test -- [part of a path …] [options of node --test …]',
@@ -40,15 +49,22 @@ const files = fs
 const groups: readonly Group[] = [
   {
     name: 'parallel',
-    files: files.filter((file) => !SERIAL.test(file)),
+    files: files.filter((file) => !SERVERS.test(file)),
     concurrency: Math.max(2, Math.min(4, os.availableParallelism())),
     timeoutMs: 300_000,
   },
-  { name: 'serial', files: files.filter((file) => SERIAL.test(file)), concurrency: 1, timeoutMs: 900_000 },
+  {
+    name: 'servers',
+    files: files.filter((file) => SERVERS.test(file) && !ALONE.test(file)),
+    concurrency: 2,
+    timeoutMs: 900_000,
+  },
+  { name: 'alone', files: files.filter((file) => ALONE.test(file)), concurrency: 1, timeoutMs: 900_000 },
 ];
 
 let interrupted = false;
 let total: Counts = { passed: 0, failed: 0, skipped: 0 };
+const taken: Timed[] = [];
 for (const group of groups) {
   if (group.files.length === 0 || interrupted) continue;
   const counts = await runGroup(group);
@@ -59,6 +75,8 @@ for (const group of groups) {
   };
 }
 
+const slowest = taken.toSorted((a, b) => b.ms - a.ms).slice(0, SHOWN);
+if (taken.length > SHOWN) process.stdout.write(`\nslowest files\n${slowest.map(line).join('')}`);
 const ran = total.passed + total.failed > 0;
 if (!ran) process.stderr.write('no test ran\n');
 process.stdout.write(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped\n`);
@@ -80,21 +98,31 @@ async function runGroup(group: Group): Promise<Counts> {
   ];
   fs.mkdirSync(CACHE, { recursive: true });
   const ok = await runNode(args);
-  const counts = readCounts(report);
+  const counts = readReport(report);
   fs.rmSync(report, { force: true });
   return ok || counts.failed > 0 ? counts : { ...counts, failed: 1 };
 }
 
-function readCounts(report: string): Counts {
+function readReport(report: string): Counts {
   const text = fs.existsSync(report) ? fs.readFileSync(report, 'utf8').trim() : '';
   if (text === '') return { passed: 0, failed: 0, skipped: 0 };
-  const counts = JSON.parse(text.split('\n').at(-1) ?? '{}') as Readonly<Record<string, number | undefined>>;
-  const count = (name: string): number => counts[name] ?? 0;
+  const lines = text
+    .split('\n')
+    .map((each) => JSON.parse(each) as Timed | Readonly<Record<string, number | undefined>>);
+  taken.push(...lines.filter((each): each is Timed => 'file' in each));
+  const counts = lines.findLast((each) => !('file' in each)) as
+    | Readonly<Record<string, number | undefined>>
+    | undefined;
+  const count = (name: string): number => counts?.[name] ?? 0;
   return {
     passed: count('passed'),
     failed: count('failed') + count('cancelled'),
     skipped: count('skipped') + count('todo'),
   };
+}
+
+function line({ file, ms }: Timed): string {
+  return `${(ms / 1000).toFixed(1).padStart(8)} s  ${path.relative(ROOT, file)}\n`;
 }
 
 function runNode(args: readonly string[]): Promise<boolean> {

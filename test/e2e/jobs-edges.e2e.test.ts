@@ -135,13 +135,15 @@ test(
       assert.ok(own !== undefined && server !== undefined, holder);
       // Envoy may have chosen the holder: then nobody that counts dies.
       process.kill(server, 'SIGKILL');
-      const isBack = async (): Promise<boolean> => (await kept(path))['state'] === 'queued';
-      if (!(await waitUntil(isBack, { timeoutMs: 1000, everyMs: 10 }))) {
+      const isBroken = (): boolean => upstream.requests[asked]?.abortedAt !== null;
+      if (!(await waitUntil(isBroken, { timeoutMs: 2000, everyMs: 10 }))) {
         assert.equal((await job(path, { method: 'DELETE' })).status, 200);
         assert.equal((await ends(path, 10_000))['status'], 'cancelled');
         await waitUntil(async () => workers().length === 2, { timeoutMs: 10_000 });
         continue;
       }
+      const isBack = async (): Promise<boolean> => (await kept(path))['state'] === 'queued';
+      assert.ok(await waitUntil(isBack, { timeoutMs: 10_000, everyMs: 10 }), 'it was not put back');
       process.kill(own, 'SIGKILL');
       await ends(path, 20_000);
       assert.equal((await paidSince(before)).cost, 0);

@@ -146,7 +146,7 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
     const { jobs } = this.#options;
     if (jobs?.isOpen() === true && ctx.principal?.job === undefined && wantsJob(ctx.head))
       return jobs.take(ctx as RequestContext).then((response) => this.#respond(response));
-    const walked = walkRequest(this.#options.stations, ctx, this.#keepRouteTime);
+    const walked = walkRequest(this.#options.stations, ctx, this.#walking);
     return isPromise(walked) ? walked.then((response) => this.#decided(response)) : this.#decided(walked);
   }
 
@@ -178,6 +178,8 @@ export class RequestFlow implements RequestExchange, AttemptOwner, LiveRequest {
     this.#isDirect = reply.body !== undefined;
     return this.#over ? HOLD : reply;
   };
+
+  readonly #walking = { decided: () => this.#keepRouteTime(), isOver: () => this.#over };
 
   /** A route may allow less time than its request came with. */
   readonly #keepRouteTime = (): void => {

@@ -108,6 +108,25 @@ test('every place comes after every run, and an answer of a run spares them', as
   assert.deepEqual(calls.slice(4), ['schedule.run']);
 });
 
+test('nobody is asked any more for a request that ended while a station was waited for', async () => {
+  const asked: string[] = [];
+  let isOver = false;
+  const station = (name: StationName, work: () => Promise<void>): AnyStation => ({
+    name,
+    run: async () => (asked.push(`${name}.run`), await work(), { note: { decision: 'd', reason: '' }, adds: {} }),
+    place: async () => (asked.push(`${name}.place`), await work(), { decision: 'd', reason: '' }),
+  });
+  const leaving = station('schedule', async () => void (isOver = true));
+  const waiting = station('schedule', async () => {});
+  const way = { decided: () => asked.push('decided'), isOver: () => isOver };
+  assert.equal(await walkRequest([leaving, station('route', async () => {})], contextOf(), way), null);
+  assert.deepEqual(asked.splice(0), ['schedule.run']);
+  isOver = false;
+  const last = { ...station('route', async () => void (isOver = true)) };
+  assert.equal(await walkRequest([waiting, last], contextOf(), way), null);
+  assert.deepEqual(asked.splice(0), ['schedule.run', 'route.run']);
+});
+
 test('the head and a try have their own moments', async () => {
   const seen: unknown[] = [];
   const station: AnyStation = {

@@ -30,6 +30,15 @@ const atPlace: Moment = (station, ctx) => station.place?.(ctx as RequestContext)
 const atAttempt: Moment = (station, ctx, attempt) =>
   attempt === null ? null : (station.attempt?.(ctx as RequestContext, attempt) ?? null);
 
+interface Way {
+  readonly attempt?: Attempt | null;
+  readonly from?: number;
+  /** Did the request end while a station was waited for? Its `finish` was then, so nothing more may be begun for it. */
+  readonly isOver?: () => boolean;
+}
+
+const never = (): boolean => false;
+
 /**
  * Takes the stations in order through one moment, going on in the same turn whenever a station answers at once.
  * What a station throws comes out of here as a `GatewayError`, with the refusal in the trail.
@@ -38,8 +47,7 @@ function walk(
   stations: readonly AnyStation[],
   ctx: GrowingContext,
   moment: Moment,
-  attempt: Attempt | null = null,
-  from = 0,
+  { attempt = null, from = 0, isOver = never }: Way = {},
 ): MaybePromise<WalkResult> {
   let began = performance.now();
   for (let index = from; index < stations.length; index += 1) {
@@ -53,8 +61,10 @@ function walk(
     if (said === null) continue;
     if (isPromise(said)) {
       const since = began;
+      const goOn = (): MaybePromise<WalkResult> =>
+        isOver() ? null : walk(stations, ctx, moment, { attempt, from: index + 1, isOver });
       return said.then(
-        (step) => accept(ctx, station, step, microsSince(since)) ?? walk(stations, ctx, moment, attempt, index + 1),
+        (step) => accept(ctx, station, step, microsSince(since)) ?? goOn(),
         (reason: unknown) => reject(ctx, station, reason, since),
       );
     }
@@ -98,17 +108,24 @@ export function walkHead(stations: readonly AnyStation[], ctx: GrowingContext): 
   return walk(stations, ctx, atHead);
 }
 
+export interface WalkRequestOptions {
+  /** It is known who may serve. */
+  readonly decided?: () => void;
+  /** Once it is, no further station is asked. */
+  readonly isOver?: () => boolean;
+}
+
 /** The body has come and is understood: every `run`, then, when it is `decided` who may serve, every `place`. */
 export function walkRequest(
   stations: readonly AnyStation[],
   ctx: GrowingContext,
-  decided: () => void = () => {},
+  { decided = () => {}, isOver = never }: WalkRequestOptions = {},
 ): MaybePromise<WalkResult> {
-  const ran = walk(stations, ctx, atRun);
+  const ran = walk(stations, ctx, atRun, { isOver });
   const placeAll = (response: WalkResult): MaybePromise<WalkResult> => {
-    if (response !== null) return response;
+    if (response !== null || isOver()) return response;
     decided();
-    return walk(stations, ctx, atPlace);
+    return walk(stations, ctx, atPlace, { isOver });
   };
   return isPromise(ran) ? ran.then(placeAll) : placeAll(ran);
 }
@@ -119,7 +136,7 @@ export function walkAttempt(
   ctx: RequestContext,
   attempt: Attempt,
 ): MaybePromise<WalkResult> {
-  return walk(stations, ctx, atAttempt, attempt);
+  return walk(stations, ctx, atAttempt, { attempt });
 }
 
 type Ctx = Partial<RequestContext> & Arrived;

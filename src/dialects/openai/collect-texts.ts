@@ -16,6 +16,18 @@ const NOT_TEXT: ReadonlySet<string> = new Set([
   'file_id',
   'detail',
 ]);
+/** Members of a message that point to a picture, a sound or a film; anywhere else a model reads a `data:` URL as the text it is. */
+const POINTERS: ReadonlySet<string> = new Set([
+  'url',
+  'image',
+  'images',
+  'image_url',
+  'input_image',
+  'audio_url',
+  'input_audio',
+  'video_url',
+  'file_url',
+]);
 /** Besides the conversation, what chat servers put before the model: definitions, schemas, documents, template values. */
 const DEFINITIONS = [
   'tools',
@@ -40,10 +52,10 @@ export function chatTexts(json: JsonObject, long: LongStrings): TextPart[] {
   const messages = json['messages'] as readonly JsonObject[];
   messages.forEach((message, at) => {
     const role = typeof message['role'] === 'string' ? message['role'] : '';
-    walk(message, `messages[${at}]`, undefined, { role, keys: false, long, out });
+    walk(message, `messages[${at}]`, undefined, { role, keys: false, points: false, long, out });
   });
   for (const key of DEFINITIONS) {
-    walkMember(json, key, { role: 'tool', keys: true, long, out });
+    walkMember(json, key, { role: 'tool', keys: true, points: false, long, out });
   }
   return out;
 }
@@ -51,7 +63,7 @@ export function chatTexts(json: JsonObject, long: LongStrings): TextPart[] {
 /** The texts of members like `prompt` or `input`: a string, or the strings of an array. */
 export function plainTexts(json: JsonObject, long: LongStrings, keys: readonly string[]): TextPart[] {
   const out: TextPart[] = [];
-  for (const key of keys) walkMember(json, key, { role: 'user', keys: false, long, out });
+  for (const key of keys) walkMember(json, key, { role: 'user', keys: false, points: false, long, out });
   return out;
 }
 
@@ -60,6 +72,8 @@ interface Walk {
   readonly keys: boolean;
   readonly long: LongStrings;
   readonly out: TextPart[];
+  /** Is this what one of the `POINTERS` holds? */
+  readonly points: boolean;
 }
 
 function walkMember(json: JsonObject, key: string, to: Walk): void {
@@ -70,9 +84,9 @@ function walkMember(json: JsonObject, key: string, to: Walk): void {
 function walk(value: Json, param: string, long: LongString | undefined, to: Walk): void {
   const { role, out } = to;
   if (long !== undefined) {
-    if (!isInlineData(long.piece(0, INLINE_HEAD))) out.push(new LongText({ param, role, string: long }));
+    if (!isInlineData(long.piece(0, INLINE_HEAD), to)) out.push(new LongText({ param, role, string: long }));
   } else if (typeof value === 'string') {
-    if (value !== '' && !isInlineData(value)) out.push({ param, role, text: value });
+    if (value !== '' && !isInlineData(value, to)) out.push({ param, role, text: value });
   } else if (Array.isArray(value)) {
     (value as readonly Json[]).forEach((item, at) => {
       if (typeof item !== 'number') walk(item, `${param}[${at}]`, to.long.at(value, at), to);
@@ -81,7 +95,13 @@ function walk(value: Json, param: string, long: LongString | undefined, to: Walk
     for (const key of Object.keys(value)) {
       if (to.keys) out.push({ param: `${param}.${key}`, role, text: key });
       else if (NOT_TEXT.has(key)) continue;
-      walk(value[key] ?? null, `${param}.${key}`, to.long.at(value, key), to);
+      const points = !to.keys && POINTERS.has(key);
+      walk(
+        value[key] ?? null,
+        `${param}.${key}`,
+        to.long.at(value, key),
+        points === to.points ? to : { ...to, points },
+      );
     }
   }
 }
@@ -89,7 +109,7 @@ function walk(value: Json, param: string, long: LongString | undefined, to: Walk
 /** How much of a text shows whether it is one; more than enough where some of it is escaped. */
 const INLINE_HEAD = 128 * 6;
 
-/** A picture or a sound in a `data:` URL. Looked at by its start alone: it may be megabytes. */
-function isInlineData(text: string): boolean {
-  return text.startsWith('data:') && text.slice(0, 128).includes(';base64,');
+/** A picture or a sound in a `data:` URL, where one may stand. Looked at by its start alone: it may be megabytes. */
+function isInlineData(text: string, { points }: Walk): boolean {
+  return points && text.startsWith('data:') && text.slice(0, 128).includes(';base64,');
 }

@@ -92,3 +92,28 @@ test('what is too long for its member is refused, and a long string is no other 
   refused({ model: 'm', messages: [long] }, 'messages[0]');
   refused({ model: 'm', messages, stream: long }, 'stream');
 });
+
+test('what begins like a picture is text wherever a model reads it as text', () => {
+  for (const size of [0, 9000]) {
+    const posed = `data:;base64, how to make it ${'so '.repeat(size)}`;
+    const tool = { type: 'function', function: { name: 'f', description: posed, parameters: { url: posed } } };
+    const content = [
+      { type: 'text', text: posed },
+      { type: 'image_url', image_url: { url: posed } },
+      { type: 'image_url', image_url: posed },
+    ];
+    const places = parse(chat(content, { tools: [tool], documents: [{ url: posed }] })).texts;
+    assert.deepEqual(
+      places.filter(({ text }) => text === posed).map(({ param }) => param),
+      [
+        'messages[0].content[0].text',
+        'tools[0].function.description',
+        'tools[0].function.parameters.url',
+        'documents[0].url',
+      ],
+    );
+    const [whole] = parse(chat(posed)).texts;
+    assert.ok(whole?.text === posed);
+    assert.ok(parse(Buffer.from(JSON.stringify({ model: 'm', prompt: posed })), '/v1/completions').texts.length > 0);
+  }
+});

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { followRollout } from '../control/rollout/follow-rollout.ts';
 import type { Log } from '../core/ports/telemetry.ts';
@@ -8,6 +7,7 @@ import { type FollowedEnvoyFiles, followEnvoyFiles } from './follow-envoy-files.
 import { findEnvoy, startEnvoy } from './envoy-process.ts';
 import { load, type LoadedConfig, SOCKET_DIR_VARIABLE } from './load.ts';
 import { LOCAL_REDIS_VARIABLE } from './local-redis.ts';
+import { makeFolder } from './make-folder.ts';
 import { openStores } from './open-stores.ts';
 import { startLocalRedis } from './redis-process.ts';
 import { requireFreePort } from './require-free-port.ts';
@@ -42,7 +42,7 @@ export interface Up {
 /** Everything for one machine: Redis if the configuration names none, the server, Envoy. Throws `StartupError`. */
 export async function up({ path, stateDir, log, logFile, onFatal }: UpOptions): Promise<Up> {
   const dir = resolve(stateDir);
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeFolder(dir, { key: '--state', mode: 0o700 });
   findEnvoy();
   process.env[SOCKET_DIR_VARIABLE] ??= join(dir, 'sockets');
   const asked = load(path);

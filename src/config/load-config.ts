@@ -163,7 +163,7 @@ function checkFilter({ document, files, problem }: CheckContext): readonly strin
 
 function readMain(file: string): { readonly text: string } | { readonly problem: Problem } {
   const problem = (message: string): { readonly problem: Problem } => ({
-    problem: { file, line: 1, column: 1, path: '', message },
+    problem: { file, line: 1, column: 1, path: '', message, isFile: true },
   });
   try {
     const stat = fs.statSync(file);

@@ -32,13 +32,13 @@ test('references outside of the address are not looked at', () => {
 
 test('what is wrong with the address is told at its place', () => {
   assert.match(
-    String(placeOf(`${REST}admin: {address: "\${env:HOST}"}`)),
-    /^3 admin\.address needs .*HOST, which is not/,
+    JSON.stringify(placeOf(`${REST}admin: {address: "\${env:HOST}"}`)),
+    /^\["3 admin\.address needs .*HOST, which is not/,
   );
   assert.deepEqual(placeOf(`${REST}admin: {port: 70000}`), ['3 admin.port must be a port']);
   assert.deepEqual(placeOf(`${REST}admin: {port: "9903"}`), ['3 admin.port must be a port']);
   assert.deepEqual(placeOf(`${REST}admin: {address: 7}`), ['3 admin.address must be a text']);
   assert.deepEqual(placeOf(`${REST}admin: 7`), ['3 admin must be a map']);
-  assert.match(String(placeOf('a: [')), /is not valid YAML/);
+  assert.match(JSON.stringify(placeOf('a: [')), /is not valid YAML/);
   assert.equal(readAdminPlace(join(dir, 'none.yaml')).ok, false);
 });

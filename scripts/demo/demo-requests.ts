@@ -59,5 +59,7 @@ function streamed(model: string): Run {
 
 function refused(reason: unknown): { answer: string; headers: Headers | null } {
   if (!(reason instanceof OpenAI.APIError)) throw reason;
-  return { answer: `${reason.status ?? ''} ${reason.code ?? ''}: ${reason.message}`, headers: reason.headers ?? null };
+  // The SDK puts the status before the message itself.
+  const message = reason.message.replace(/^\d{3} /, '');
+  return { answer: `${reason.status ?? ''} ${reason.code ?? ''}: ${message}`, headers: reason.headers ?? null };
 }

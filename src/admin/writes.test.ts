@@ -303,3 +303,22 @@ test('a business line goes only when nothing is of it any more', async () => {
   await directory.remove('budget', budget.id, 1);
   assert.equal((await remove()).status, 200);
 });
+
+test('a channel or a deployment that there is not is told with those that there are', async () => {
+  for (const [channels, told] of [
+    [['mail', 'pager'], /^"ops" is no channel of budgets\.channels; there are: mail, pager\.$/],
+    [[], /there are: none\.$/],
+  ] as const) {
+    const { call } = adminKit({ channels: () => channels });
+    const body = { name: 'ads', cost_tier: 'economy', channels: [...channels, 'ops'] };
+    const { status, json } = await call('POST', '/admin/tenants/acme/lines', { body });
+    assert.deepEqual(
+      [status, json.error?.code, json.error?.param],
+      [400, 'invalid_value', `channels[${channels.length}]`],
+    );
+    assert.match(json.error?.message ?? '', told);
+  }
+  const { status, json } = await adminKit().call('GET', '/admin/deployments/m@none');
+  assert.equal(status, 404);
+  assert.match(json.error?.message ?? '', /`tokenlat deployments list`/);
+});

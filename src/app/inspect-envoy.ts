@@ -1,4 +1,5 @@
 import type { Snapshot } from '../core/snapshot.ts';
+import { toError } from '../lib/error/to-error.ts';
 import { diagnose } from '../render/doctor/diagnose.ts';
 import type { Finding } from '../render/doctor/finding.ts';
 import { StartupError } from './startup-error.ts';
@@ -18,9 +19,14 @@ export async function inspectEnvoy(snapshot: Snapshot, admin: string): Promise<r
     ]);
     return diagnose({ configDump: JSON.parse(configDump), stats, serverInfo: JSON.parse(serverInfo), snapshot });
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = faultOf(toError(cause));
     throw new StartupError(`Envoy's admin does not answer at ${admin} (${why}): give its address with --admin`, {
       cause,
     });
   }
+}
+
+/** `fetch` says why in its cause alone. */
+function faultOf({ message, cause }: Error): string {
+  return (cause as NodeJS.ErrnoException | undefined)?.code ?? message;
 }

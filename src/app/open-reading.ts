@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Redis, Snapshot } from '../core/snapshot.ts';
 import type { Stores } from '../store/stores.ts';
+import { redisPlace } from '../store/redis/redis-place.ts';
 import { createRedisStores } from '../store/redis/redis-stores.ts';
 import { silentLog, silentMetrics } from '../telemetry/silent.ts';
 import { load } from './load.ts';
@@ -26,7 +27,7 @@ export async function openReading(path: string, stateDir: string): Promise<Readi
   const stores = createRedisStores({ redis, ledger, log: silentLog, metrics: silentMetrics });
   if (!(await stores.ready(2000))) {
     await stores.close();
-    throw new StartupError(`Redis does not answer at ${redactUrl(redis.url)}`);
+    throw new StartupError(`Redis does not answer at ${redisPlace(redis)}`);
   }
   return { ...stores, snapshot };
 }
@@ -36,8 +37,4 @@ export function redisOf(stateDir: string): Redis | null {
   const socket = resolve(join(stateDir, 'redis', 'redis.sock'));
   if (!existsSync(socket)) return null;
   return { url: `unix://${socket}`, sentinel: null, cluster: null, commandTimeoutMs: 1000, keyPrefix: 'tl:' };
-}
-
-function redactUrl(url: string): string {
-  return url.replace(/\/\/[^@/]*@/, '//***@');
 }

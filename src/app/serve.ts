@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import type { Log } from '../core/ports/telemetry.ts';
@@ -7,6 +6,7 @@ import { workerAddresses } from '../config/worker-address.ts';
 import { createOpsServer } from '../telemetry/ops-server.ts';
 import { sumMetrics } from '../telemetry/sum-metrics.ts';
 import type { LoadedConfig } from './load.ts';
+import { makeFolder } from './make-folder.ts';
 import { requireFreePort } from './require-free-port.ts';
 import { StartupError } from './startup-error.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
@@ -36,9 +36,9 @@ const NOTICE_MS = 1000;
 export async function serve({ loaded, runDir, log, logFile }: ServeOptions): Promise<Served> {
   const { server } = loaded.snapshot;
   await requireFreePort(server.ops.address, server.ops.port, 'server.ops.port');
-  mkdirSync(runDir, { recursive: true, mode: 0o700 });
+  makeFolder(runDir, { key: '--state', mode: 0o700 });
   for (const address of workerAddresses(server)) {
-    if (address.kind === 'unix') mkdirSync(dirname(address.path), { recursive: true });
+    if (address.kind === 'unix') makeFolder(dirname(address.path), { key: 'server.socket_dir' });
   }
   // Hosts may share their names, and a process its number with one of another container.
   const replica = `${hostname()}-${randomBytes(3).toString('hex')}`;

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { followRollout } from '../control/rollout/follow-rollout.ts';
 import type { Log } from '../core/ports/telemetry.ts';
@@ -8,9 +7,11 @@ import { type FollowedEnvoyFiles, followEnvoyFiles } from './follow-envoy-files.
 import { findEnvoy, startEnvoy } from './envoy-process.ts';
 import { load, type LoadedConfig, SOCKET_DIR_VARIABLE } from './load.ts';
 import { LOCAL_REDIS_VARIABLE } from './local-redis.ts';
+import { makeFolder } from './make-folder.ts';
 import { openStores } from './open-stores.ts';
 import { startLocalRedis } from './redis-process.ts';
 import { requireFreePort } from './require-free-port.ts';
+import { redisPlace } from '../store/redis/redis-place.ts';
 import { silentLog, silentMetrics } from '../telemetry/silent.ts';
 import { serve } from './serve.ts';
 
@@ -33,13 +34,15 @@ export interface Up {
   readonly url: string;
   readonly loaded: LoadedConfig;
   readonly startedRedis: boolean;
+  /** Where a Redis was looked for that does not answer; null when it does. */
+  readonly silentRedis: string | null;
   stop(): Promise<void>;
 }
 
 /** Everything for one machine: Redis if the configuration names none, the server, Envoy. Throws `StartupError`. */
 export async function up({ path, stateDir, log, logFile, onFatal }: UpOptions): Promise<Up> {
   const dir = resolve(stateDir);
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeFolder(dir, { key: '--state', mode: 0o700 });
   findEnvoy();
   process.env[SOCKET_DIR_VARIABLE] ??= join(dir, 'sockets');
   const asked = load(path);
@@ -84,6 +87,7 @@ export async function up({ path, stateDir, log, logFile, onFatal }: UpOptions): 
       url: `${listen.tls === null ? 'http' : 'https'}://${isAnyAddress(listen.address) ? '127.0.0.1' : listen.address}:${listen.port}/v1`,
       loaded,
       startedRedis: redis !== null,
+      silentRedis: rollouts.silentRedis,
       stop,
     };
   } catch (reason) {
@@ -97,14 +101,16 @@ async function followRolloutOf(
   loaded: LoadedConfig,
   onChange: FollowedEnvoyFiles['onRollout'],
   log: Log,
-): Promise<{ readonly close: () => Promise<void> }> {
+): Promise<{ readonly silentRedis: string | null; readonly close: () => Promise<void> }> {
   // Workers tell of the store already.
   const stores = openStores(() => loaded.snapshot, silentLog, silentMetrics);
-  await stores.ready(STORE_WAIT_MS);
+  const isUp = await stores.ready(STORE_WAIT_MS);
+  const { redis } = loaded.snapshot;
   const following = followRollout({ store: stores.directory, onChange, log });
   // What is in force already must be there before the first request.
   await following.ready(STORE_WAIT_MS);
   return {
+    silentRedis: isUp || redis === null ? null : redisPlace(redis),
     async close() {
       following.close();
       await stores.close();

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { Admin } from '../core/admin-settings.ts';
+import type { AdminPlace } from '../config/read-admin-place.ts';
 import { addressOf } from '../core/endpoint.ts';
 import { isZone } from '../lib/calendar/calendar-period.ts';
 import { createAdminClient, pathOf, type AdminClient } from './admin-client.ts';
@@ -110,8 +110,8 @@ function givenUrl({ admin }: AdminFlags, env: Terminal['env']): string | undefin
 
 async function urlOf(config: string): Promise<string> {
   // Reading a configuration takes longer than all the rest.
-  const { load } = await import('../app/load.ts');
-  const { admin } = load(config).snapshot;
+  const { loadAdminPlace } = await import('../app/load-admin-place.ts');
+  const admin = loadAdminPlace(config);
   if (admin === null)
     throw new UserError(
       `${config} has no admin section, so that its server has no admin API. Add one and start the server again:\n` +
@@ -122,7 +122,7 @@ async function urlOf(config: string): Promise<string> {
 }
 
 /** Where the API of a configuration is reached from its own machine. */
-export function adminUrl({ address, port, tls }: Pick<Admin, 'address' | 'port' | 'tls'>): string {
+export function adminUrl({ address, port, tls }: AdminPlace): string {
   const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
   return `${tls === null ? 'http' : 'https'}://${addressOf({ host, port })}`;
 }

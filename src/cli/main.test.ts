@@ -131,6 +131,11 @@ test('where a configuration has no admin API, the command tells what to write, a
   assert.deepEqual([checked.status, /fit to run/.test(checked.stdout)], [0, true], `${stderr}\n${checked.stderr}`);
 });
 
+test('one that is not there is told without a place, and how to name another', () => {
+  const { status, stderr } = run('top');
+  assert.deepEqual([status, stderr], [3, `${join(dir, 'tokenlat.yaml')}: does not exist: -c names another one\n`]);
+});
+
 test('one that is not exits with 3 and tells the place', () => {
   const { status, stdout, stderr } = run('config', 'check', '--config', bad);
   assert.deepEqual([status, stdout], [3, '']);
@@ -158,7 +163,7 @@ test('every command reads the configuration before anything else', async () => {
       .parseAsync([...words, '--config', missing], { from: 'user' });
     await assert.rejects(
       asked,
-      (error) => error instanceof ConfigError && /nowhere\.yaml:1:1: does not exist/.test(error.message),
+      (error) => error instanceof ConfigError && error.message.endsWith('nowhere.yaml: does not exist'),
     );
   }
 });

@@ -27,7 +27,8 @@ try {
 function report(reason: unknown): number {
   if (reason instanceof CommanderError) return reason.exitCode === 0 ? 0 : EXIT.usage;
   if (reason instanceof ConfigError) {
-    process.stderr.write(`${reason.message}\n`);
+    const hint = reason.problems.some(({ isFile }) => isFile === true) ? ': -c names another one' : '';
+    process.stderr.write(`${reason.message}${hint}\n`);
     return EXIT.config;
   }
   if (reason instanceof ApiError) {

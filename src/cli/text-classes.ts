@@ -124,13 +124,13 @@ function shownFile({ model, quality, samples }: TextModelFile): object {
   };
 }
 
-/** A line a class: how many samples fell there, and the quality of each model as routes use it. */
+/** A line a class: how many samples that tell a quality fell there, and the quality of each model as routes use it. */
 function tableOf({ model, quality }: TextModelFile): string {
   const columns: readonly Column<string>[] = [
     { title: 'class', name: 'class', value: (name) => name },
     {
-      title: 'samples',
-      name: 'samples',
+      title: 'with quality',
+      name: 'with_quality',
       value: (name) => Math.max(0, ...[...quality.values()].map(({ classes }) => classes.get(name)?.n ?? 0)),
     },
     ...[...quality].map(([title, { mean, classes }]) => ({

@@ -21,11 +21,12 @@ import { compileSnapshot } from './compile/compile-snapshot.ts';
 import { withEndpointFiles } from './endpoint-files.ts';
 import { readTerms } from './filter-terms.ts';
 import type { Path, Problem } from './problem.ts';
+import { readMain } from './read-main.ts';
 import { createFileReader, createSubstitute } from './references.ts';
 import type { FileReader } from './references.ts';
 import type { ConfigDocument } from './schema/document.ts';
 import { validateDocument } from './validate.ts';
-import { readYaml, SOURCE_LIMITS } from './yaml-source.ts';
+import { readYaml } from './yaml-source.ts';
 import type { YamlSource } from './yaml-source.ts';
 
 export interface LoadOptions {
@@ -159,23 +160,6 @@ function checkFilter({ document, files, problem }: CheckContext): readonly strin
   const terms = [...new Set([...filter.terms, ...read.terms])];
   if (filter.enabled === true && terms.length === 0) problem(['filter', 'enabled'], 'is on, but there are no terms');
   return terms;
-}
-
-function readMain(file: string): { readonly text: string } | { readonly problem: Problem } {
-  const problem = (message: string): { readonly problem: Problem } => ({
-    problem: { file, line: 1, column: 1, path: '', message },
-  });
-  try {
-    const stat = fs.statSync(file);
-    if (!stat.isFile()) return problem('is not a file');
-    if (stat.size > SOURCE_LIMITS.bytes)
-      return problem(`is larger than ${SOURCE_LIMITS.bytes} bytes: split long lists into files`);
-    return { text: new TextDecoder('utf-8', { fatal: true }).decode(fs.readFileSync(file)) };
-  } catch (error) {
-    if (error instanceof TypeError) return problem('is not UTF-8 text');
-    const { code } = error as NodeJS.ErrnoException;
-    return problem(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? String(error)})`);
-  }
 }
 
 /** Whoever may write a secret decides who may ask. Worth a word, not a refusal: some mounts know no modes. */

@@ -12,6 +12,7 @@ test('a problem is shown with its line and a caret', () => {
   const around = { ...problem, path: 'y.z', isAround: true } as const;
   assert.equal(formatProblems([around], source), 'a.yaml:2:4: y.z: must be a list\n    \tx: 1\n    \t  ^');
   assert.equal(formatProblems([{ ...around, path: '' }]), 'a.yaml:2:4: must be a list');
+  assert.equal(formatProblems([{ ...problem, isFile: true }], source), 'a.yaml: must be a list');
   assert.equal(formatProblems([]), '');
 });
 

@@ -9,6 +9,8 @@ export interface Problem {
   readonly message: string;
   /** Nothing is written at `path`: the place is the nearest thing around it. */
   readonly isAround?: true;
+  /** The file as such is at fault: there is no place in it to point at. */
+  readonly isFile?: true;
 }
 
 /** Keys and indices from the top of the document. */
@@ -28,12 +30,13 @@ const LONGEST_LINE = 160;
 
 /**
  * Prints `file:line:column: message`, the line itself and a caret below the place; the path as well where nothing stands
- * there, as the caret is elsewhere then. `source` gives the text of a file;
+ * there, as the caret is elsewhere then, and no place for a fault of the file as such. `source` gives the text of a file;
  * without it, or for a file that it does not know, the line is left out. What looks like a secret written out is masked.
  */
 export function formatProblems(problems: readonly Problem[], source?: (file: string) => string | undefined): string {
   return problems
     .map((problem) => {
+      if (problem.isFile === true) return `${problem.file}: ${problem.message}`;
       const path = problem.isAround === true && problem.path !== '' ? `${problem.path}: ` : '';
       const head = `${problem.file}:${problem.line}:${problem.column}: ${path}${problem.message}`;
       const line = source?.(problem.file)?.split(/\r?\n/)[problem.line - 1];

@@ -29,7 +29,7 @@ test('references are replaced, once', () => {
 });
 
 test('what cannot be replaced is a problem that holds no value', () => {
-  assert.match(problem('${env:MISSING}'), /MISSING, which is not set/);
+  assert.match(problem('${env:MISSING}'), /MISSING, which is not set: export it first, or .*\$\{env:MISSING:-…\}$/);
   assert.match(problem('${env:EMPTY}'), /EMPTY, which is not set/);
   assert.match(problem('${file:nowhere}'), /does not exist/);
   assert.match(problem('${file:binary}'), /not UTF-8/);

@@ -86,7 +86,9 @@ function lookUp(
     const value = env[name] ?? '';
     if (value !== '') return { text: value };
     if (variable[2] !== undefined) return { text: variable[2] };
-    return { error: `needs the environment variable ${name}, which is not set; \${env:${name}:-…} gives a default` };
+    return {
+      error: `needs the environment variable ${name}, which is not set: export it first, or give a default by \${env:${name}:-…}`,
+    };
   }
   const file = FILE.exec(inside);
   if (file === null)

@@ -1,6 +1,7 @@
 import { chmod, lstat, unlink } from 'node:fs/promises';
 import { connect, isIP } from 'node:net';
 import { isLoopback } from '../lib/address/address.ts';
+import { toError } from '../lib/error/to-error.ts';
 
 /** PEM contents. A peer without a certificate of `ca` is refused; null: anybody may connect. */
 export interface ServerTls {
@@ -39,8 +40,14 @@ export async function clearStaleSocket(path: string): Promise<void> {
   });
   if (found === null) return;
   if (!found.isSocket()) throw new Error(`${path} exists and is not a socket`);
-  if (await listens(path)) throw new Error(`another process listens on ${path}`);
-  await unlink(path);
+  try {
+    if (await listens(path)) throw new Error(`another process listens on ${path}`);
+    await unlink(path);
+  } catch (cause) {
+    const { code } = toError(cause) as NodeJS.ErrnoException;
+    if (code !== 'EACCES' && code !== 'EPERM') throw cause;
+    throw new Error(`${path} belongs to another user (${code}): choose another server.socket_dir`, { cause });
+  }
 }
 
 /** Owner and group may connect: Envoy runs in our group. */

@@ -20,7 +20,11 @@ interface Found {
 async function load(request: AdminRequest<{ readonly id: string }, unknown, unknown>): Promise<Found> {
   const { deps, params } = request;
   const configured = deps.deployments().find(({ id }) => id === params.id);
-  if (configured === undefined) throw new AdminError('not_found', 'There is no such deployment.');
+  if (configured === undefined)
+    throw new AdminError(
+      'not_found',
+      'There is no such deployment; `tokenlat deployments list` shows those that there are.',
+    );
   return { configured, decided: await deps.directory.get('deployment', params.id) };
 }
 

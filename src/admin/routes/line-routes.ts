@@ -19,9 +19,12 @@ function requireChannels(
   channels: readonly string[] | undefined,
 ): void {
   const known = deps.channels?.();
-  const index = known === undefined ? -1 : (channels ?? []).findIndex((channel) => !known.includes(channel));
-  if (index !== -1)
-    throw new AdminError('invalid_value', 'is not a channel of the configuration.', { param: `channels[${index}]` });
+  if (known === undefined) return;
+  for (const [index, channel] of (channels ?? []).entries()) {
+    if (known.includes(channel)) continue;
+    const text = `"${channel}" is no channel of budgets.channels; there are: ${known.join(', ') || 'none'}.`;
+    throw new AdminError('invalid_value', text, { param: `channels[${index}]` });
+  }
 }
 
 const create = route({

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { START } from '../../admin/admin-kit.test.ts';
 import type { AuditEntry } from '../../core/ports/audit.ts';
 import { ApiError } from '../api-error.ts';
+import { UserError } from '../user-error.ts';
 import { cliKit } from '../cli-kit.test.ts';
 import { auditCommand } from './audit.ts';
 
@@ -90,4 +91,16 @@ test('filters reach the API; odd ones are told', async () => {
     assert.equal((await kit.run(auditCommand, ['list', ...odd])).error?.name, 'CommanderError', odd.join(' '));
   const { error } = await kit.run(auditCommand, ['list'], { as: 'operator' });
   assert.ok(error instanceof ApiError && error.exitCode === 5);
+});
+
+test('without an audit section there is no list', async () => {
+  const status = async () => ({ version: '1', zone: 'UTC', currency: 'USD', generation: 1, audit: null, sink: null });
+  const log = { append: () => {}, state: () => 'ok' as const };
+  const audit = { log, reader: { read: async () => [] } };
+  const none = await (await cliKit({ audit, status })).run(auditCommand, ['list']);
+  assert.ok(none.error instanceof UserError);
+  assert.match(none.error.message, /^this configuration keeps no audit log: it has no audit section$/);
+  assert.equal(none.out, '');
+  const empty = await (await cliKit({ audit })).run(auditCommand, ['list', '--csv']);
+  assert.deepEqual([empty.error, empty.out.startsWith('at,kind')], [null, true]);
 });

@@ -3,6 +3,7 @@ import { adminCommand, formatOf, openAdmin, wholeNumber, type AdminFlags } from 
 import { pathOf, type AdminClient, type Answer } from '../admin-client.ts';
 import { showRows, type Cell, type Column } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
+import { UserError } from '../user-error.ts';
 
 interface ListFlags extends AdminFlags {
   readonly tenant?: string;
@@ -15,6 +16,8 @@ interface ListFlags extends AdminFlags {
 /** Entries of one answer of the API, at most. */
 const PAGE = 200;
 const MOST = 10_000;
+/** As the commands that read it where it lies say it. */
+const NO_AUDIT = 'this configuration keeps no audit log: it has no audit section';
 
 /** `tokenlat audit list`: what the gateway that serves the API has in its audit log. */
 export function auditListCommand(terminal: Terminal): Command {
@@ -27,8 +30,15 @@ export function auditListCommand(terminal: Terminal): Command {
     .action(async (flags: ListFlags) => {
       const client = await openAdmin(flags, terminal);
       const rows = await entriesOf(client, flags);
+      if (rows.length === 0) await requireAudit(client);
       showRows(terminal, { format: formatOf(flags), columns: COLUMNS, rows });
     });
+}
+
+/** Nothing there, or nothing kept? */
+async function requireAudit(client: AdminClient): Promise<void> {
+  const { body } = await client.get(pathOf('status'));
+  if (body['audit'] === null) throw new UserError(NO_AUDIT);
 }
 
 async function entriesOf(

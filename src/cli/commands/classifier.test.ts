@@ -43,10 +43,10 @@ function write(name: string, labelled: boolean): string {
 test('train, test and show, by classes that are given', async () => {
   const data = write('named.jsonl', true);
   const trained = await run('train', data, '--out', at('named.json'), '--bits', '10', '--penalty', '1');
-  assert.match(trained, /^class +samples +large +small\n/);
+  assert.match(trained, /^class +with quality +large +small\n/);
   assert.match(trained, /\nmath +64 +0\.\d{3} +0\.\d{3}\n/);
   assert.match(trained, /right class +(?:9\d|100)\.\d %\nbest single +0\.\d{3} \(large\)\nbest by class +0\.\d{3}\n/);
-  assert.match(await run('show', at('named.json')), /^class +samples/);
+  assert.match(await run('show', at('named.json')), /^class +with quality/);
   assert.match(await run('show', at('named.json'), '--prompt', 'fix the bug in this python class'), /^code \(0\.\d{3}/);
   const found = JSON.parse(await run('test', at('named.json'), data, '--json')) as Record<string, number>;
   assert.equal(found['samples'], 192);

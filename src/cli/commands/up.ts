@@ -27,10 +27,16 @@ export function upCommand(): Command {
 }
 
 /** Says where requests go, who else can send some, and what was started besides. */
-export function servingLine({ url, loaded, startedRedis }: Pick<Up, 'url' | 'startedRedis'> & Listening): string {
+export function servingLine({
+  url,
+  loaded,
+  startedRedis,
+  silentRedis,
+}: Pick<Up, 'url' | 'startedRedis' | 'silentRedis'> & Listening): string {
   const { address } = loaded.snapshot.listen;
   const more = [
     ...(startedRedis ? ['with a Redis of its own'] : []),
+    ...(silentRedis === null ? [] : [`Redis does not answer at ${silentRedis}`]),
     ...(isAnyAddress(address) ? [`listen.address ${address}: open to other machines too`] : []),
   ];
   return `TokenLat serves ${url}${more.length === 0 ? '' : ` (${more.join('; ')})`}`;

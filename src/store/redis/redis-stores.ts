@@ -8,11 +8,12 @@ import { createSpendReader } from '../spend-reader.ts';
 import type { Stores } from '../stores.ts';
 import { createRedisBudgetState } from './budget-state.ts';
 import { connectRedis } from './connection.ts';
-import type { RedisClient, RedisConfig } from './connection.ts';
+import type { RedisConfig } from './connection.ts';
 import { createDirectoryChanges } from './directory-changes.ts';
 import { createRedisDirectoryStore } from './directory-store.ts';
 import { readDurability } from './durability.ts';
 import { createRedisEpochStore } from './epoch-store.ts';
+import { createGuardedClient } from './guarded-client.ts';
 import { createRedisIdempotencyStore } from './idempotency-store.ts';
 import { createRedisJobStore } from './job-store.ts';
 import { createKeys } from './keys.ts';
@@ -26,8 +27,6 @@ import { createRedisRateShares } from './rate-shares.ts';
 import { createScriptRunner, readScripts } from './script-runner.ts';
 import type { ScriptSources } from './script-runner.ts';
 import { createRedisSpendSource } from './spend-source.ts';
-import { createStoreBreaker } from './store-breaker.ts';
-import type { StoreBreaker } from './store-breaker.ts';
 import { createRedisTraceStore } from './trace-store.ts';
 import { createTenantIndex } from './tenant-index.ts';
 import { createWritePacer } from './write-pacer.ts';
@@ -53,16 +52,7 @@ export function createRedisStores({
   onExpired,
 }: RedisStoresOptions): Stores {
   const keys = createKeys({ prefix: redis.keyPrefix });
-  const client = connectRedis({ redis, onError: (error) => log.debug('store connection', { error }) });
-  const breaker = createStoreBreaker({
-    // A write: a server that answers but takes no writes is as good as gone.
-    probe: () => client.set(keys.probe, '1', 'PX', 1000),
-    reconnect: () => client.disconnect(true),
-    deadlineMs: redis.commandTimeoutMs,
-    log,
-    metrics,
-  });
-  watch(client, breaker);
+  const { client, breaker } = createGuardedClient({ redis, probeKey: keys.probe, log, metrics });
   const run = createScriptRunner({ client, sources, pacer: createWritePacer(client) });
   const tenants = createTenantIndex({ run, keys, clock, leaseMs: ledger.leaseMs, keepMs: LEDGER_TTL_MS });
   // A new connection may lead to a store that lost what it was told last.
@@ -113,9 +103,4 @@ export function createRedisStores({
       client.disconnect();
     },
   };
-}
-
-function watch(client: RedisClient, breaker: StoreBreaker): void {
-  client.on('ready', () => breaker.hint());
-  client.on('close', () => breaker.trip('connection closed'));
 }

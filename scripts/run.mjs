@@ -58,7 +58,9 @@ function start(tools, script) {
   if (tools.envoy !== null) Object.assign(env, { TOKENLAT_ENVOY_BIN: tools.envoy });
   if (tools.redis !== null) Object.assign(env, { TOKENLAT_REDIS_BIN: tools.redis });
   if (tools.chromium !== null) Object.assign(env, { TOKENLAT_CHROMIUM: tools.chromium });
-  const child = spawn(tools.node, [script, ...args], { env, stdio: 'inherit' });
+  // npm starts scripts in the folder of the package, and tells where it was called.
+  const cwd = name === 'tokenlat' ? (process.env['INIT_CWD'] ?? process.cwd()) : process.cwd();
+  const child = spawn(tools.node, [script, ...args], { cwd, env, stdio: 'inherit' });
   // A terminal sends Ctrl-C to the whole group, so the child has it already; a second one would mean "at once".
   const terminal = process.stdin.isTTY || process.stdout.isTTY;
   process.removeAllListeners('SIGINT').removeAllListeners('SIGTERM');

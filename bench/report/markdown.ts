@@ -1,5 +1,6 @@
 import { FIGURES } from './figures.ts';
-import { FLAME, INTRODUCTION, LEFT_OUT, REPEAT, SETUPS } from './page-texts.ts';
+import { inShort } from './in-short.ts';
+import { COMPARE, FLAME, INTRODUCTION, LEFT_OUT, REPEAT, SETUPS } from './page-texts.ts';
 import type { Drawn } from './plots.ts';
 import type { Results, Row, Spread } from './results.ts';
 import { figure, verdict } from './terminal-table.ts';
@@ -9,6 +10,8 @@ export function markdown(results: Results, plots: readonly Drawn[]): string {
   const { machine, versions, mode, date, json_parse_ns_per_byte: parse } = results;
   const peers = Object.entries(results.peers).map(([name, what]) => `- **${name}**: ${what}.`);
   return [
+    '# Performance\n',
+    inShort(results.spread),
     INTRODUCTION,
     '## Figures\n',
     `Medians over the rounds, with the lowest and the highest round. Goals that are not met say so; unclear: the rounds lie on both
@@ -21,6 +24,7 @@ sides of the goal, and further apart than the figure itself, or the machine has 
     ...(peers.length === 0 ? [] : [peers.join('\n'), '']),
     LEFT_OUT,
     '## Measurements\n',
+    COMPARE,
     'Medians over the rounds. Requests/s: until the last answer, which in an open loop comes after the last request. Per core: requests',
     'that one second of CPU serves, whoever of the setup uses it. Gap: time between two arrivals of one stream. Jitter: by how much a gap',
     'misses the pace of the model server. Messages: from Envoy to ext_proc / back, a request, both levels together; chunks that arrive',

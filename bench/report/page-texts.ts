@@ -1,7 +1,5 @@
 /** What stands on the page whatever was measured. */
-export const INTRODUCTION = `# Performance
-
-Made by \`npm run bench -- --peers\` from \`performance.json\`; changes made here are lost. Parts of it may have been measured on
+export const INTRODUCTION = `Made by \`npm run bench -- --peers\` from \`performance.json\`; changes made here are lost. Parts of it may have been measured on
 different days: each tells its own.
 
 TokenLat, what it cannot do without and its peers side by side on one machine, in front of the same model server, which sends
@@ -22,6 +20,10 @@ figure itself says nothing on this machine. The absolute figures depend on the m
 
 /** Where the CPU goes. */
 export const FLAME = `A [flame graph](performance/request-flow.svg) shows where the CPU of a worker goes under plain chat, from the wire to the settlement.
+`;
+
+/** Over the tables. */
+export const COMPARE = `Compare only rows of one table: parts may have been measured at different times, under a different load of the machine.
 `;
 
 export const SETUPS = `- **direct**: the load generator asks the model server.

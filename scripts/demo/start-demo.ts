@@ -27,10 +27,18 @@ export interface Demo {
 
 const MODELS = 'demo-chat,demo-llama,demo-resilient';
 
-/** Starts the demo servers, Redis, TokenLat and Envoy on free ports. `say` gets a line a step. */
-export async function startDemo(say: (line: string) => void): Promise<Demo> {
+/** How to start a demo. */
+export interface DemoOptions {
+  /** Gets a line a step. */
+  readonly say: (line: string) => void;
+  /** The port to serve on where it is free; else, and when left out, any free one. */
+  readonly port?: number;
+}
+
+/** Starts the demo servers, Redis, TokenLat and Envoy on free ports. */
+export async function startDemo({ say, port }: DemoOptions): Promise<Demo> {
   const dir = mkdtempSync(join(tmpdir(), 'tokenlat-demo-'));
-  const [listen = 0, admin = 0, ops = 0, nobody = 0] = await freePorts(4);
+  const [listen = 0, admin = 0, ops = 0, nobody = 0] = await freePorts(4, port);
   const openai = await startDemoOpenAi({ port: 0 });
   const vllm = await startDemoVllm({ port: 0 });
   say(`demo model servers: OpenAI dialect on port ${openai.port}, vLLM /generate dialect on port ${vllm.port}`);

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
@@ -12,8 +14,13 @@ interface Ended {
 }
 
 async function run(script: string, ...words: readonly string[]): Promise<Ended> {
+  return await runWith({}, script, ...words);
+}
+
+async function runWith(env: NodeJS.ProcessEnv, script: string, ...words: readonly string[]): Promise<Ended> {
   return await new Promise((resolve) => {
-    execFile(process.execPath, [join(ROOT, script), ...words], { timeout: 30_000 }, (error, out, err) =>
+    const options = { timeout: 30_000, env: { ...process.env, ...env } };
+    execFile(process.execPath, [join(ROOT, script), ...words], options, (error, out, err) =>
       resolve({ code: error === null ? 0 : (error.code ?? 'killed'), out, err }),
     );
   });
@@ -53,5 +60,19 @@ test('names and numbers that are off are told in one line too', async () => {
     const { code, err } = await run(script, ...words);
     assert.equal(code, 2, `${script} ${words.join(' ')}`);
     assert.match(err, /^--\w+: .*\n$/);
+  }
+});
+
+test('npm run tokenlat: names of files mean the folder of the caller', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'tokenlat-caller-'));
+  try {
+    copyFileSync(join(ROOT, 'examples/minimal.yaml'), join(dir, 'of-the-caller.yaml'));
+    const env = { INIT_CWD: dir, TOKENLAT_KEY: 'a'.repeat(48) };
+    const check = ['tokenlat', 'config', 'check', 'of-the-caller.yaml'] as const;
+    const { code, out, err } = await runWith(env, 'scripts/run.mjs', ...check);
+    assert.equal(code, 0, err);
+    assert.match(out, /^of-the-caller\.yaml: fit to run/);
+  } finally {
+    rmSync(dir, { recursive: true });
   }
 });

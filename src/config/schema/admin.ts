@@ -17,7 +17,7 @@ const token = z.strictObject({
     .string()
     .min(32, 'must be at least 32 characters')
     .optional()
-    .describe('The token, as a reference: "${env:ADMIN_TOKEN}". Only its SHA-256 is kept.'),
+    .describe('The token, as a reference: "${env:TOKENLAT_ADMIN_TOKEN}". Only its SHA-256 is kept.'),
   expires_at: z.iso
     .datetime({ offset: true, error: 'must be a time such as 2027-01-31T00:00:00Z' })
     .optional()

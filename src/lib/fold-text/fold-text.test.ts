@@ -9,7 +9,8 @@ import { foldLeet } from './fold-leet.ts';
 import { foldAscii, foldText } from './fold-text.ts';
 import { rot13 } from './rot13.ts';
 import { squeezeText } from './squeeze-text.ts';
-import { APART, ENCODED, ESCAPES, LEET, NON_ASCII, profileText, WIDE_SPACE } from './text-profile.ts';
+import { profileParts } from './text-parts.ts';
+import { APART, CONTROLS, ENCODED, ESCAPES, LEET, NON_ASCII, profileText, WIDE_SPACE } from './text-profile.ts';
 
 const latin = (text: string): string => foldText(text, { homoglyphs: true }).text;
 
@@ -49,11 +50,11 @@ test('letters in two code points fold as the same letters in one', () => {
 test('offsets point at the original', () => {
   const { text, offsets } = foldText('a\u200b ｂ\u{1d41b}');
   assert.equal(text, 'a bb');
-  assert.deepEqual([...(offsets ?? [])], [0, 2, 3, 4, 6]);
+  assert.deepEqual([...offsets], [0, 2, 3, 4, 6]);
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 60 }), fc.boolean(), (original, homoglyphs) => {
       const folded = foldText(original, { homoglyphs });
-      const places = [...(folded.offsets ?? [])];
+      const places = [...folded.offsets];
       assert.equal(places.length, folded.text.length + 1);
       assert.equal(places.at(-1), original.length);
       assert.deepEqual(
@@ -138,6 +139,8 @@ test('the profile raises a flag for each thing that another pass would find', ()
     ['Ym9tYg==', ENCODED],
     ['b o m', APART],
     ['bo-mb', APART],
+    ...[9, 10, 11, 12, 13].map((unit) => [`b${String.fromCharCode(unit)}b`, WIDE_SPACE] as const),
+    ...[0, 1, 8, 14, 27, 31, 127].map((unit) => [`b${String.fromCharCode(unit)}b`, CONTROLS] as const),
   ];
   for (const [text, flag] of flagged) assert.equal(profileText(text) & flag, flag, text);
 });
@@ -162,10 +165,23 @@ test('ASCII folds to the same by its short way', () => {
   });
   fc.assert(
     fc.property(text, (ascii) => {
-      const short = foldAscii(ascii);
-      const long = foldText(ascii, { homoglyphs: true });
-      assert.equal(short.text, long.text);
-      assert.deepEqual(short.offsets, long.offsets);
+      assert.equal(foldAscii(ascii), foldText(ascii, { homoglyphs: true }).text);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('space of any length hides no disguise from the profile of a long text', () => {
+  const gap = fc.tuple(fc.constantFrom(' ', '\n', '\t', '\r\n'), fc.oneof(fc.nat({ max: 4 }), fc.nat({ max: 5000 })));
+  const piece = fc.oneof(
+    fc.constantFrom('b', 'o', 'x1', '-', '.', 'word', 'a ', 'no-no', '$o'),
+    gap.map(([space, count]) => space.repeat(count)),
+  );
+  fc.assert(
+    fc.property(fc.nat({ max: 5000 }), fc.array(piece, { maxLength: 12 }), (before, pieces) => {
+      const text = `${'word '.repeat(before / 5)}${'w'.repeat(before % 5)}${pieces.join('')}`;
+      const once = profileParts(foldAscii(text)).flags & (LEET | APART);
+      assert.equal(once & ~profileParts(text).flags, 0, JSON.stringify([before, pieces]));
     }),
     { numRuns: 2000 },
   );

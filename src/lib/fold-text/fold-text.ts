@@ -3,8 +3,8 @@ import { foldChar } from './fold-char.ts';
 /** Text as it counts for matching. */
 export interface FoldedText {
   readonly text: string;
-  /** Where each unit of `text` came from in the original, and behind the last one its length; null = same place. */
-  readonly offsets: Int32Array | null;
+  /** Where each unit of `text` came from in the original, and behind the last one its length. */
+  readonly offsets: Int32Array;
 }
 
 export interface FoldOptions {
@@ -99,8 +99,8 @@ class Output {
 /** What each unit of ASCII folds to; 0 for what nobody sees. Look-alikes make no difference here. */
 const ASCII = Uint8Array.from({ length: 128 }, (_, unit) => foldChar(unit, true).charCodeAt(0) || 0);
 
-/** `foldText` of a text that is ASCII, at a fraction of the cost; where its units came from is reckoned when it is asked for. */
-export function foldAscii(text: string): FoldedText {
+/** The text of `foldText` for one that is ASCII, at a fraction of the cost. */
+export function foldAscii(text: string): string {
   const bytes = Buffer.from(text, 'latin1');
   let length = 0;
   let before = 0;
@@ -111,12 +111,7 @@ export function foldAscii(text: string): FoldedText {
     length += 1;
     before = folded;
   }
-  return {
-    text: bytes.toString('latin1', 0, length),
-    get offsets() {
-      return foldText(text, { homoglyphs: true }).offsets;
-    },
-  };
+  return bytes.toString('latin1', 0, length);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { profileText } from './text-profile.ts';
 
-/** Units of a part, and of what is before it that its profile looks at as well: no disguise that a profile tells of spans more. */
+/** Units of a part, and of what is before it that its profile looks at as well: no disguise that a profile tells of spans more once folded. */
 const PART = 2048;
 const BEFORE = 64;
 const BLANK = 32;
@@ -25,7 +25,7 @@ export function profileParts(text: string): PartedProfile {
 }
 
 /**
- * The stretches of an ASCII text around its parts that have one of the flags in `mask`, at least `margin` units to both sides. They
+ * The stretches of an ASCII text, folded if it has wide space or controls, around its parts that have one of the flags in `mask`, at least `margin` units to both sides. They
  * begin and end with whole words of two letters and more, parted by one blank: nothing that was set apart goes on across those.
  */
 export function stretches(text: string, { parts }: PartedProfile, mask: number, margin: number): readonly string[] {

@@ -10,6 +10,8 @@ export const LEET = 8;
 export const ENCODED = 16;
 /** Letters that stand alone in a row, or marks between letters. */
 export const APART = 32;
+/** Control characters that nobody sees: all but those that are space. */
+export const CONTROLS = 64;
 
 const LETTER = 1;
 const DIGIT = 2;
@@ -40,10 +42,17 @@ function pairFlags(before: number, kind: number, unit: number): number {
   if (kind === LETTER) return before === DIGIT || before === LEET_MARK ? LEET : 0;
   if (kind === DIGIT) return before === LETTER || before === LEET_MARK ? LEET : 0;
   if (kind === BLANK) return before === BLANK ? WIDE_SPACE : 0;
-  if (kind === CONTROL) return WIDE_SPACE;
+  if (kind === CONTROL) return unit > 8 && unit < 14 ? WIDE_SPACE : CONTROLS;
   // `!` and `+` end too many honest words.
   if (kind === LEET_MARK) return before === LETTER && unit !== 33 && unit !== 43 ? LEET : 0;
   return unit === 37 || unit === 38 || unit === 92 ? ESCAPES : 0;
+}
+
+/** Are the two units before `start` no letters or digits? */
+function endsInGap(text: string, start: number): boolean {
+  if (start < 2) return false;
+  const gap = (at: number): boolean => !isWord(KINDS[text.charCodeAt(at)] ?? OTHER);
+  return gap(start - 1) && gap(start - 2);
 }
 
 /**
@@ -55,7 +64,8 @@ export function profileText(text: string, start = 0, end = text.length): number 
   let before = start === 0 ? BLANK : (KINDS[text.charCodeAt(start - 1)] ?? OTHER);
   let beforeMark = BLANK;
   let word = 0;
-  let alone = 0;
+  // Behind a gap that may be of any length there may be a letter that stood alone.
+  let alone = endsInGap(text, start) ? 1 : 0;
   let run = 0;
   let mixed = false;
   for (let i = start; i < end; i++) {

@@ -3,10 +3,10 @@ import { decodeBase64 } from '../../lib/fold-text/decode-base64.ts';
 import { decodeEscapes } from '../../lib/fold-text/decode-escapes.ts';
 import { decodeTags } from '../../lib/fold-text/decode-tags.ts';
 import { foldLeet, isLeet } from '../../lib/fold-text/fold-leet.ts';
-import { foldAscii, type FoldedText, foldText } from '../../lib/fold-text/fold-text.ts';
+import { foldAscii, foldText } from '../../lib/fold-text/fold-text.ts';
 import { type Squeezed, squeezeText } from '../../lib/fold-text/squeeze-text.ts';
 import { type PartedProfile, profileParts, stretches } from '../../lib/fold-text/text-parts.ts';
-import { APART, ENCODED, ESCAPES, LEET, NON_ASCII, WIDE_SPACE } from '../../lib/fold-text/text-profile.ts';
+import { APART, CONTROLS, ENCODED, ESCAPES, LEET, NON_ASCII, WIDE_SPACE } from '../../lib/fold-text/text-profile.ts';
 import { type CompiledTerms, compileTerms, type Pattern, type PatternSet } from './term-patterns.ts';
 
 /** How a term was written when it was found. */
@@ -52,23 +52,28 @@ function firstHit(
   return found;
 }
 
+/** Would ASCII say the term without look-alikes (`cop` does not say a Cyrillic one)? */
+const honestInAscii = (pattern: Pattern): boolean => pattern.rot13 || pattern.text === pattern.plain;
+
 /** Would the original say the term without look-alikes, or is it plainly a disguise? See the README for the rule. */
-function honest(source: string, view: FoldedText, pattern: Pattern, start: number, end: number): boolean {
-  if (view.offsets === null || pattern.rot13) return true;
-  const slice = foldText(source.slice(view.offsets[start], view.offsets[end])).text.trim();
+function honest(source: string, offsets: Int32Array, pattern: Pattern, start: number, end: number): boolean {
+  if (pattern.rot13) return true;
+  const slice = foldText(source.slice(offsets[start], offsets[end])).text.trim();
   if (slice === pattern.plain) return true;
   // oxlint-disable-next-line no-control-regex -- ASCII as a whole is meant
   if (/^[\u0000-\u007f]*$/.test(slice)) return false;
   return pattern.text.length >= LEAST_LOOKALIKE || /[a-z]/.test(slice);
 }
 
-function findPlain(terms: CompiledTerms, source: string, view: FoldedText): TermHit | null {
-  const { text } = view;
+function findPlain(
+  terms: CompiledTerms,
+  text: string,
+  counts: (pattern: Pattern, start: number, end: number) => boolean,
+): TermHit | null {
   const pattern = firstHit(
     terms.main,
     text,
-    (candidate, start, end) =>
-      (candidate.anywhere || onBoundaries(text, start, end)) && honest(source, view, candidate, start, end),
+    (candidate, start, end) => (candidate.anywhere || onBoundaries(text, start, end)) && counts(candidate, start, end),
   );
   return pattern === null ? null : { term: pattern.term, disguise: pattern.rot13 ? 'rot13' : 'plain' };
 }
@@ -124,26 +129,40 @@ function findApart(terms: CompiledTerms, text: string): TermHit | null {
 /** All that needs no decoding. */
 function findSurface(terms: CompiledTerms, source: string, profile: PartedProfile): TermHit | null {
   if ((profile.flags & NON_ASCII) === 0) return findInAscii(terms, source, profile);
-  const view = foldText(source, { homoglyphs: true });
-  return findPlain(terms, source, view) ?? findLeet(terms, view.text) ?? findApart(terms, view.text);
+  const { text, offsets } = foldText(source, { homoglyphs: true });
+  const plain = findPlain(terms, text, (pattern, start, end) => honest(source, offsets, pattern, start, end));
+  return plain ?? findLeet(terms, text) ?? findApart(terms, text);
+}
+
+function callsForFolding(terms: CompiledTerms, flags: number): boolean {
+  // Controls may stand in the middle of any word, wide space only where there is a gap.
+  return (flags & CONTROLS) !== 0 || ((flags & WIDE_SPACE) !== 0 && (terms.gaps || (flags & APART) !== 0));
+}
+
+/**
+ * The profile of an ASCII text once folded: space and controls may have set apart by any length what is side by side then.
+ * Space alone hides no disguise from the profile of the whole, only the part where it is.
+ */
+function profileFolded(source: string, text: string, profile: PartedProfile): PartedProfile {
+  if (text.length === source.length || (profile.flags & (CONTROLS | LEET | APART)) === 0) return profile;
+  return profileParts(text);
 }
 
 /** The dear looks are for those parts of the text that call for them. */
 function findInAscii(terms: CompiledTerms, source: string, profile: PartedProfile): TermHit | null {
-  const { flags } = profile;
-  const fold = terms.gaps && (flags & WIDE_SPACE) !== 0;
-  const plain = findPlain(terms, source, fold ? foldAscii(source) : { text: source, offsets: null });
+  const text = callsForFolding(terms, profile.flags) ? foldAscii(source) : source;
+  const plain = findPlain(terms, text, honestInAscii);
   if (plain !== null) return plain;
-  const folded = (stretch: string): string => (fold ? foldAscii(stretch).text : stretch.toLowerCase());
-  if ((flags & LEET) !== 0) {
-    for (const stretch of stretches(source, profile, LEET, terms.leet.automaton.longest)) {
-      const hit = findLeet(terms, folded(stretch));
+  const seen = profileFolded(source, text, profile);
+  if ((seen.flags & LEET) !== 0) {
+    for (const stretch of stretches(text, seen, LEET, terms.leet.automaton.longest)) {
+      const hit = findLeet(terms, stretch.toLowerCase());
       if (hit !== null) return hit;
     }
   }
-  if ((flags & APART) === 0) return null;
-  for (const stretch of stretches(source, profile, APART, terms.squeezed.automaton.longest)) {
-    const hit = findApart(terms, folded(stretch));
+  if ((seen.flags & APART) === 0) return null;
+  for (const stretch of stretches(text, seen, APART, terms.squeezed.automaton.longest)) {
+    const hit = findApart(terms, stretch.toLowerCase());
     if (hit !== null) return hit;
   }
   return null;

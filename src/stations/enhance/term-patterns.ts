@@ -28,7 +28,7 @@ export interface CompiledTerms {
   readonly leet: PatternSet;
   /** Spellings without any gap, for words whose letters were set apart. */
   readonly squeezed: PatternSet;
-  /** Does a term hold a space? Else runs of space need no folding. */
+  /** Does a term hold a space? Else runs of space matter between letters that stand alone only. */
   readonly gaps: boolean;
 }
 

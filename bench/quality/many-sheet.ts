@@ -1,4 +1,4 @@
-import { seededRandom } from '../../src/lib/text-classes/folds.ts';
+import { seededRandom } from '../../src/lib/hash32/seeded-random.ts';
 import { createTextClassifier } from '../../src/lib/text-classes/linear.ts';
 import { readTextModel, writeTextModel } from '../../src/lib/text-classes/model-file.ts';
 import { type QualityTable, shrunk } from '../../src/lib/text-classes/quality-table.ts';

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../src/lib/text-classes/folds.ts';
+import { seededRandom } from '../../src/lib/hash32/seeded-random.ts';
 import { deviation } from '../sim/engine/figures.ts';
 import type { PairItem } from './read-items.ts';
 

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../src/lib/text-classes/folds.ts';
+import { seededRandom } from '../../src/lib/hash32/seeded-random.ts';
 import { createTextClassifier } from '../../src/lib/text-classes/linear.ts';
 import { trainTextModel } from '../../src/lib/text-classes/train.ts';
 import type { Timing } from './markdown.ts';

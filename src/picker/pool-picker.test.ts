@@ -4,7 +4,8 @@ import { HeaderList, type RequestHead, type ResponseHead } from '../core/http.ts
 import type { Snapshot } from '../core/snapshot.ts';
 import { createOpenAiClient } from '../dialects/openai/dialect.ts';
 import { createEngine } from '../routing/engine.ts';
-import { config as configOf, deployment, model, seeded } from '../stations/route/route-kit.test.ts';
+import { seededRandom } from '../lib/hash32/seeded-random.ts';
+import { config as configOf, deployment, model } from '../stations/route/route-kit.test.ts';
 import { createPoolPicker } from './pool-picker.ts';
 import { TokenCount } from './token-count.ts';
 
@@ -50,7 +51,7 @@ function rig({ endpoints = 3, limit, whenAllOpen = 'serve', affinity = 'none' }:
     limits: { bodyBytes: 1e6, jsonDepth: 64, jsonKeys: 1000 },
   } as unknown as Snapshot;
   const clock = { at: 0, now: () => clock.at, time: () => clock.at };
-  const engine = createEngine({ random: seeded(1) });
+  const engine = createEngine({ random: seededRandom(1) });
   const outcomes: string[] = [];
   const picker = createPoolPicker({
     config: () => snapshot,

@@ -2,23 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Arm, ArmFigures, RolloutCriteria, RolloutFigures } from '../../core/rollout.ts';
+import { seededRandom } from '../../lib/hash32/seeded-random.ts';
 import { ArmCounts, figuresSince, mergeFigures } from './figures.ts';
 import { judge, p95Of } from './judge.ts';
 
 const CRITERIA: RolloutCriteria = { errorIncrease: 0.005, p95Ratio: 1.2, minSamples: 100 };
 const NONE: ArmFigures = { requests: 0, errors: 0, times: [] };
 const NO_FIGURES: RolloutFigures = { old: NONE, new: NONE };
-
-/** The same each time (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 interface Traffic {
   readonly errors: number;
@@ -42,7 +32,7 @@ function send(
 
 test('noise rolls nothing back: looked at each second, for ten minutes, at several rates', () => {
   for (const [seed, rate] of [1, 5, 40].flatMap((each) => [1, 2, 3, 4, 5, 6].map((n) => [n * each, each] as const))) {
-    const random = seeded(seed);
+    const random = seededRandom(seed);
     const counts = new ArmCounts();
     const seen = [NO_FIGURES];
     let worse = 0;
@@ -62,7 +52,7 @@ test('noise rolls nothing back: looked at each second, for ten minutes, at sever
 
 test('what is worse is seen soon: all of it fails, a tenth fails, it is three times as slow', () => {
   const seconds = (rate: number, bad: Traffic): number => {
-    const random = seeded(7);
+    const random = seededRandom(7);
     const counts = new ArmCounts();
     send(counts, 'old', 2000, { errors: 0.01 }, random);
     for (let second = 1; second < 600; second += 1) {
@@ -78,7 +68,7 @@ test('what is worse is seen soon: all of it fails, a tenth fails, it is three ti
 });
 
 test('fine needs enough of both, and nothing that is perhaps worse', () => {
-  const random = seeded(3);
+  const random = seededRandom(3);
   const counts = new ArmCounts();
   send(counts, 'old', 5000, { errors: 0.01 }, random);
   send(counts, 'new', 99, { errors: 0 }, random);
@@ -105,7 +95,7 @@ test('more errors never make a verdict better', () => {
 });
 
 test('figures of processes add up, and what came since is the rest', () => {
-  const random = seeded(11);
+  const random = seededRandom(11);
   const parts = [1, 2, 3].map((n) => {
     const counts = new ArmCounts();
     send(counts, 'old', 100 * n, { errors: 0.1 }, random);

@@ -1,4 +1,5 @@
 import { fnv1a, mixed } from '../hash32/hash32.ts';
+import { seededRandom } from '../hash32/seeded-random.ts';
 
 /** A name's 32 bits, spread evenly also for names that are alike. */
 function bitsOf(name: string): number {
@@ -10,13 +11,7 @@ export function placeOf(name: string): number {
   return bitsOf(name) / 2 ** 32;
 }
 
-/** Numbers in [0, 1), the same sequence each time for the same name (mulberry32). */
+/** Numbers in [0, 1), the same sequence each time for the same name. */
 export function drawsOf(name: string): () => number {
-  let state = bitsOf(name);
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  return seededRandom(bitsOf(name));
 }

@@ -1,13 +1,4 @@
-/** Numbers in [0, 1) from a seed, the same each time (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import { seededRandom } from '../hash32/seeded-random.ts';
 
 /**
  * A fold for each row, 0 to `folds` - 1, by chance from a seed and of about the same size. Rows of one group are in one fold; without groups

@@ -1,7 +1,7 @@
 /** Small data that the tests of training go by: every sentence is our own. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seededRandom } from './folds.ts';
+import { seededRandom } from '../hash32/seeded-random.ts';
 import type { Sample } from './train.ts';
 
 const PARTS = {

@@ -1,6 +1,7 @@
 import { FIGURES } from './features.ts';
 import { dotRow, fitRidge, rowsOf, type Rows } from './fit-ridge.ts';
-import { foldsOf, seededRandom } from './folds.ts';
+import { foldsOf } from './folds.ts';
+import { seededRandom } from '../hash32/seeded-random.ts';
 import { kMeans } from './k-means.ts';
 import { USUAL_TRAINING } from './limits.ts';
 import { nearest, type TextClass, type TextModel } from './linear.ts';

@@ -5,7 +5,8 @@ import * as fc from 'fast-check';
 import { nameOf, placesOf } from '../../core/places.ts';
 import type { Deployment, Snapshot } from '../../core/snapshot.ts';
 import { createEngine } from '../../routing/engine.ts';
-import { bench, candidate, config, context, deployment, model, route, seeded } from './route-kit.test.ts';
+import { seededRandom } from '../../lib/hash32/seeded-random.ts';
+import { bench, candidate, config, context, deployment, model, route } from './route-kit.test.ts';
 import { incarnationOf, targetOf } from './targets.ts';
 
 interface Shape {
@@ -23,7 +24,7 @@ function pool(name: string, backend: string, shapes: readonly Shape[], changes: 
 const three = [{}, {}, {}];
 const WORK = { promptTokens: 10, outputTokens: 10, kind: 'chat', stream: false };
 
-function rig(snapshot: Snapshot, random = seeded(1)) {
+function rig(snapshot: Snapshot, random = seededRandom(1)) {
   const engine = createEngine({ random });
   const made = bench({ engine, random });
   let count = 0;
@@ -160,7 +161,7 @@ test('no sick endpoint while a well one is there; when all are sick, the next de
           states.map(() => ({})),
         );
         const deployments = [from, ...(hasOther ? [deployment('m', 'x', { weight: 0 })] : [])];
-        const made = rig(config([model('m', 'p', { deployments })], []), seeded(seed));
+        const made = rig(config([model('m', 'p', { deployments })], []), seededRandom(seed));
         states.forEach((state, at) => {
           const place = placesOf(from)[at];
           assert.ok(place !== undefined);

@@ -194,17 +194,6 @@ export function decide({ station }: Pick<Bench, 'station'>, snapshot: Snapshot, 
   return { ...decision, ids: decision.candidates.map((each) => each.deployment.id).join(' '), note: step.note };
 }
 
-/** Numbers in [0, 1) from a seed, the same each time (mulberry32). */
-export function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Is a count within seven standard deviations of what `share` of `runs` would give? */
 export function nearShare(count: number, runs: number, share: number): boolean {
   return Math.abs(count - runs * share) <= 7 * Math.sqrt(runs * share * (1 - share)) + 1;

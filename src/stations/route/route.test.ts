@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { seededRandom } from '../../lib/hash32/seeded-random.ts';
 import {
   bench,
   candidate,
@@ -10,7 +11,6 @@ import {
   model,
   nearShare,
   route,
-  seeded,
 } from './route-kit.test.ts';
 import type { Ask } from './route-kit.test.ts';
 
@@ -146,7 +146,7 @@ test('candidates share by weight, and so do deployments; the others follow', () 
   const models = [weighted, model('good', 'c'), model('off', 'd'), model('safe', 'e')];
   const candidates = [candidate('fast', 80), candidate('good', 20), candidate('off', 0)];
   const snapshot = config(models, [route('r', { candidates, fallback: ['safe'] })]);
-  const made = bench({ random: seeded(11) });
+  const made = bench({ random: seededRandom(11) });
   const counts = new Map<string, number>();
   const runs = 5000;
   for (let run = 0; run < runs; run += 1) {
@@ -170,7 +170,7 @@ test('the share holds although the rules are remembered', () => {
     [model('x'), model('y')],
     [route('r', { match: "tenant.name == 'acme'", candidates: [candidate('x'), candidate('y')] })],
   );
-  const made = bench({ random: seeded(5) });
+  const made = bench({ random: seededRandom(5) });
   const decisions = Array.from({ length: 2000 }, () => decide(made, snapshot));
   assert.ok(decisions.slice(1).every((each) => each.cached));
   assert.ok(nearShare(decisions.filter((each) => each.ids.startsWith('x')).length, 2000, 0.5));
@@ -183,7 +183,7 @@ function canaryFirsts(
 ): { readonly share: number; readonly note: string; readonly all: Set<string> } {
   const candidates = [candidate('old', 90), candidate('new', weight, true)];
   const snapshot = config([model('old'), model('new', 'b')], [route('r', { candidates })]);
-  const made = bench({ random: seeded(9) });
+  const made = bench({ random: seededRandom(9) });
   const decisions = Array.from({ length: runs }, () => decide(made, snapshot, ask));
   const first = decisions.filter((each) => each.candidates[0].reason === 'canary').length;
   return {

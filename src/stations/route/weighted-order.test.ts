@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { nearShare, seeded } from './route-kit.test.ts';
+import { seededRandom } from '../../lib/hash32/seeded-random.ts';
+import { nearShare } from './route-kit.test.ts';
 import { weightedOrder } from './weighted-order.ts';
 
 const RUNS = 4000;
@@ -15,7 +16,7 @@ test('the first is drawn by its share', () => {
       fc.integer(),
       (weights, seed) => {
         const items = weights.map((weight, name): Item => [name, weight]);
-        const random = seeded(seed);
+        const random = seededRandom(seed);
         const firsts = weights.map(() => 0);
         for (let run = 0; run < RUNS; run += 1) {
           const name = weightedOrder(items, weightOf, random)[0]?.[0] ?? 0;
@@ -37,7 +38,7 @@ test('the second is drawn by its share of what is left', () => {
     [1, 30],
     [2, 10],
   ];
-  const random = seeded(3);
+  const random = seededRandom(3);
   let first = 0;
   let second = 0;
   for (let run = 0; run < RUNS; run += 1) {
@@ -53,7 +54,7 @@ test('nothing is lost, nothing comes twice, and weight 0 comes last, as written'
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 12 }), fc.integer(), (weights, seed) => {
       const items = weights.map((weight, name): Item => [name, weight]);
-      const ordered = weightedOrder(items, weightOf, seeded(seed));
+      const ordered = weightedOrder(items, weightOf, seededRandom(seed));
       assert.deepEqual(new Set(ordered), new Set(items));
       assert.equal(ordered.length, items.length);
       const zeros = items.filter((item) => item[1] === 0);

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { followRollout } from '../control/rollout/follow-rollout.ts';
 import type { Log } from '../core/ports/telemetry.ts';
-import { isAnyAddress } from '../lib/address/address.ts';
+import { ownOrigin } from '../config/own-origin.ts';
 import { BOOTSTRAP_FILE } from '../render/render-envoy.ts';
 import { type FollowedEnvoyFiles, followEnvoyFiles } from './follow-envoy-files.ts';
 import { findEnvoy, startEnvoy } from './envoy-process.ts';
@@ -84,7 +84,7 @@ export async function up({ path, stateDir, log, logFile, onFatal }: UpOptions): 
       await envoy.stop();
     });
     return {
-      url: `${listen.tls === null ? 'http' : 'https'}://${isAnyAddress(listen.address) ? '127.0.0.1' : listen.address}:${listen.port}/v1`,
+      url: `${ownOrigin({ address: listen.address, port: listen.port, tls: listen.tls !== null })}/v1`,
       loaded,
       startedRedis: redis !== null,
       silentRedis: rollouts.silentRedis,

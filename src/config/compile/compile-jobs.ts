@@ -1,6 +1,5 @@
-import { addressOf } from '../../core/endpoint.ts';
 import type { Jobs } from '../../core/job.ts';
-import { isAnyAddress } from '../../lib/address/address.ts';
+import { ownOrigin } from '../own-origin.ts';
 import { parsePromptKey } from '../prompt-key.ts';
 import type { ConfigDocument } from '../schema/document.ts';
 
@@ -9,8 +8,7 @@ export function compileJobs({ jobs, listen }: ConfigDocument): { readonly jobs?:
   if (jobs === undefined) return {};
   const key = parsePromptKey(jobs.key);
   if (key === null) throw new Error('unchecked key of jobs');
-  const host = isAnyAddress(listen.address) ? '127.0.0.1' : listen.address;
-  const own = `${listen.tls === undefined ? 'http' : 'https'}://${addressOf({ host, port: listen.port })}`;
+  const own = ownOrigin({ address: listen.address, port: listen.port, tls: listen.tls !== undefined });
   return {
     jobs: {
       key,

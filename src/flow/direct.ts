@@ -1,10 +1,11 @@
+import { WATCH_HEADER } from '../core/envoy-headers.ts';
 import type { RequestReply, Watch } from '../core/exchange.ts';
 import type { HeaderPair } from '../core/http.ts';
 import { isPromise, type MaybePromise } from '../core/maybe-promise.ts';
 import type { Mutation } from '../core/mutation.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import { type OpenedTry, openTry, type TryOptions } from './open-try.ts';
-import { type Plan, WATCH_HEADER } from './plan.ts';
+import type { Plan } from './plan.ts';
 
 /** Value of the watch header by which Envoy's route lets the first try go without a stream. */
 const DIRECT = 'direct';

@@ -6,7 +6,8 @@ import { addressOf } from '../core/endpoint.ts';
 import { placesOf } from '../core/places.ts';
 import type { Deployment } from '../core/snapshot.ts';
 import { configOf, contextOf, deploymentOf, requestOf } from './flow-kit.test.ts';
-import { planMutation, planOf, WATCH_HEADER, watchOf } from './plan.ts';
+import { planMutation, planOf, watchOf } from './plan.ts';
+import { WATCH_HEADER } from '../core/envoy-headers.ts';
 
 const deployments = ['a', 'b', 'c', 'd'].map((name) => deploymentOf(name));
 const contextWith = (count: number, retries = 2, stream = true) =>

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../core/context.ts';
 import type { Candidate } from '../core/decision.ts';
 import { addressOf } from '../core/endpoint.ts';
+import { AFFINITY_HEADER, WATCH_HEADER } from '../core/envoy-headers.ts';
 import type { Watch } from '../core/exchange.ts';
 import type { HeaderPair } from '../core/http.ts';
 import type { Mutation } from '../core/mutation.ts';
@@ -25,12 +26,6 @@ export function planOf(ctx: RequestContext, start: number): Plan {
   const other = first.endpoint === undefined || rest.some(isElsewhere) ? undefined : left.find(isElsewhere);
   return other === undefined || rest.length === 0 ? [first, ...rest] : [first, ...rest.slice(0, -1), other];
 }
-
-/** Envoy's key of a request, by which it finds the worker that has the request. */
-const AFFINITY_HEADER = 'x-tokenlat-affinity';
-
-/** Envoy's routes match on it: it switches on what a try sees of its answer. */
-export const WATCH_HEADER = 'x-tokenlat-watch';
 
 /**
  * What a try must see so that another candidate can still take over: the first output of a stream, else the head; of a whole

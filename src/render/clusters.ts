@@ -1,7 +1,8 @@
 import { isIpAddress, isLoopback } from '../lib/address/address.ts';
 import { workerAddresses } from '../config/worker-address.ts';
 import type { Backend, Snapshot } from '../core/snapshot.ts';
-import { AFFINITY_HEADER, CONNECTION_BUFFER_BYTES, NO_PLAN_CLUSTER, PROCESSOR_CLUSTER } from './names.ts';
+import { AFFINITY_HEADER } from '../core/envoy-headers.ts';
+import { CONNECTION_BUFFER_BYTES, NO_PLAN_CLUSTER, PROCESSOR_CLUSTER } from './names.ts';
 import { picked } from './picked.ts';
 import { any, extension, seconds, socketAddress } from './proto.ts';
 import type { Proto } from './proto.ts';

@@ -1,6 +1,6 @@
 import type { Snapshot } from '../core/snapshot.ts';
+import { AFFINITY_HEADER, WATCH_HEADER } from '../core/envoy-headers.ts';
 import {
-  AFFINITY_HEADER,
   ATTEMPT_FILTER,
   COUNT_HEADER,
   DESTINATION,
@@ -10,7 +10,6 @@ import {
   NAMESPACES,
   PROCESSOR_CLUSTER,
   REQUEST_FILTER,
-  WATCH_HEADER,
 } from './names.ts';
 import { any, extension, PREVIOUS_HOSTS, seconds } from './proto.ts';
 import type { Proto } from './proto.ts';

@@ -2,7 +2,8 @@ import type { Snapshot } from '../core/snapshot.ts';
 import { accessLog, cutLog } from './access-log.ts';
 import { requestFilter, routerFilter } from './ext-proc.ts';
 import { localReplyConfig } from './local-replies.ts';
-import { AFFINITY_HEADER, CONNECTION_BUFFER_BYTES, LISTENER, ROUTE_CONFIG } from './names.ts';
+import { AFFINITY_HEADER } from '../core/envoy-headers.ts';
+import { CONNECTION_BUFFER_BYTES, LISTENER, ROUTE_CONFIG } from './names.ts';
 import { any, extension, seconds, socketAddress } from './proto.ts';
 import type { Proto } from './proto.ts';
 

@@ -2,18 +2,11 @@
 export const PROCESSOR_CLUSTER = 'tokenlat-ext-proc';
 /** Where a request goes that has no verdict of ours: a cluster without endpoints. */
 export const NO_PLAN_CLUSTER = 'tokenlat-no-plan';
-/** Made by Envoy for each request: sends both levels of one request to the same worker. */
-export const AFFINITY_HEADER = 'x-tokenlat-affinity';
 /** Initial metadata that tells the two levels apart: `request` or `attempt`. */
 export const LEVEL_KEY = 'tokenlat-level';
 
 /** Initial metadata of a try: the id of its request. */
 export const ID_KEY = 'tokenlat-id';
-/**
- * Set by our server on a request: what its tries see of their answers (`head` or `body`; absent for nothing). `direct`: the
- * request is made already, so that its first try needs no stream.
- */
-export const WATCH_HEADER = 'x-tokenlat-watch';
 /** Envoy's own count of tries, on each of them. */
 export const COUNT_HEADER = 'x-envoy-attempt-count';
 /** Set by Envoy on answers of its own that our server still sees: their response code details. */

@@ -1,6 +1,7 @@
 import type { Snapshot } from '../core/snapshot.ts';
 import { directOverride, requestFilterOn, watchOverride } from './ext-proc.ts';
-import { NAMESPACES, NO_PLAN_CLUSTER, RETRIABLE_STATUSES, ROUTE_CONFIG, WATCH_HEADER } from './names.ts';
+import { WATCH_HEADER } from '../core/envoy-headers.ts';
+import { NAMESPACES, NO_PLAN_CLUSTER, RETRIABLE_STATUSES, ROUTE_CONFIG } from './names.ts';
 import { extension, PREVIOUS_HOSTS, seconds } from './proto.ts';
 import type { Proto } from './proto.ts';
 

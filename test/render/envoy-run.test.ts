@@ -11,7 +11,7 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import { formatProblems } from '../../src/config/problem.ts';
 import type { Snapshot } from '../../src/core/snapshot.ts';
 import { diagnose } from '../../src/render/doctor/diagnose.ts';
-import { AFFINITY_HEADER } from '../../src/render/names.ts';
+import { AFFINITY_HEADER } from '../../src/core/envoy-headers.ts';
 import { renderEnvoy } from '../../src/render/render-envoy.ts';
 import { writeFiles } from '../../src/render/write-files.ts';
 import { quietPorts } from '../support/quiet-ports.ts';

@@ -21,3 +21,8 @@ export type Body = Buffer | BodyPieces;
 export function wholeBody(body: Body): Buffer {
   return body instanceof BodyPieces ? Buffer.concat(body.pieces) : body;
 }
+
+/** Its pieces, one where it is in one. */
+export function partsOf<B extends Uint8Array>(body: B | BodyPieces): readonly (B | Buffer)[] {
+  return body instanceof BodyPieces ? body.pieces : [body];
+}

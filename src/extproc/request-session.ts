@@ -1,4 +1,4 @@
-import { type Body, BodyPieces } from '../core/body-pieces.ts';
+import { type Body, partsOf } from '../core/body-pieces.ts';
 import type { RequestExchange, RequestExchangeFactory, RequestPort, RequestReply } from '../core/exchange.ts';
 import { isPromise, type MaybePromise } from '../core/maybe-promise.ts';
 import type { ProcessingRequest } from './codec/processing-request.ts';
@@ -148,7 +148,7 @@ export class RequestSession implements Session {
   }
 
   #sendBody(body: Body, last: boolean): void {
-    const pieces = piecesOf(body instanceof BodyPieces ? body.pieces : [body]);
+    const pieces = piecesOf(partsOf(body));
     pieces.forEach((bytes, index) => {
       const end = last && index === pieces.length - 1;
       this.#output.send({ kind: 'request_body', change: { body: { kind: 'piece', bytes, end } } });

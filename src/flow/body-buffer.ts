@@ -1,4 +1,5 @@
 import { GatewayError } from '../core/error.ts';
+import { giveBack } from '../lib/memory/give-back.ts';
 
 /** A piece of at least so many bytes, in memory that holds at most so much more than it, is given back when it was copied. */
 const LARGE_BYTES = 64 * 1024;
@@ -28,14 +29,8 @@ export class BodyBuffer {
     const [first] = this.#chunks;
     if (this.#chunks.length === 1 && first !== undefined) return first;
     const whole = Buffer.concat(this.#chunks);
-    for (const chunk of this.#chunks) giveBack(chunk);
+    for (const chunk of this.#chunks) if (chunk.length >= LARGE_BYTES) giveBack(chunk, AROUND_BYTES);
     this.#chunks = [whole];
     return whole;
   }
-}
-
-/** Frees the memory of a message whose body was copied: left to the engine, it brings on collections of everything. */
-function giveBack({ buffer, length }: Buffer): void {
-  if (length < LARGE_BYTES || buffer.byteLength - length > AROUND_BYTES) return;
-  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }

@@ -1,4 +1,4 @@
-import { BodyPieces } from '../../core/body-pieces.ts';
+import { type BodyPieces, partsOf } from '../../core/body-pieces.ts';
 
 /** Bytes from which a body is passed on instead of copied. */
 const PASSED_BYTES = 16 * 1024;
@@ -78,7 +78,7 @@ export class WireWriter {
 
   /** Of each message one body at most. From some size on it is passed on as it is. */
   body(tag: number, body: Uint8Array | BodyPieces): void {
-    const pieces = body instanceof BodyPieces ? body.pieces : [body];
+    const pieces = partsOf(body);
     this.byte(tag);
     this.varint(body.length);
     if (passedBytes(body.length) > 0) {

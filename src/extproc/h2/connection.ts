@@ -25,6 +25,7 @@ import { Pings } from './pings.ts';
 import type { RequestHead } from './request-head.ts';
 import type { H2Stream, StreamHandler } from './stream.ts';
 import { StreamTable } from './stream-table.ts';
+import { giveBack } from '../../lib/memory/give-back.ts';
 
 export interface ConnectionOptions {
   /** Accepted, and with TLS through its handshake. */
@@ -288,11 +289,6 @@ export class H2Connection {
     this.#streams.closeAll();
     this.#options.onClose();
   };
-}
-
-/** Frees the memory of a read. What still looks at it, by a mistake of ours, sees nothing. */
-function giveBack({ buffer, byteLength }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 function broken(message: string): never {

@@ -60,7 +60,7 @@ export class LongString {
   }
 
   #raw(start: number, end: number): string {
-    return this.#isAscii ? this.#bytes.toString('latin1', start, end) : this.#bytes.toString('utf8', start, end);
+    return textBetween(this.#bytes, this.#isAscii, start, end);
   }
 
   /** A place near `at` where a character begins: there, or not far before. */
@@ -80,4 +80,9 @@ export class LongString {
     }
     return place;
   }
+}
+
+/** The bytes `[start, end)` as UTF-8, at less cost where all are known to be ASCII. */
+export function textBetween(bytes: Buffer, isAscii: boolean, start: number, end: number): string {
+  return isAscii ? bytes.toString('latin1', start, end) : bytes.toString('utf8', start, end);
 }

@@ -1,6 +1,6 @@
 import { areEscapesSound } from './check-escapes.ts';
 import { hasControl } from './has-control.ts';
-import { LongString } from './long-string.ts';
+import { LongString, textBetween } from './long-string.ts';
 import { type Holder, LongStrings } from './long-strings.ts';
 import { checkEncoding, invalidJson, type ParsedJson, parseJson, readJson } from './parse-json.ts';
 import { keyAt, type LongSpan, scanJson, type ScanOptions } from './scan-json.ts';
@@ -47,15 +47,13 @@ export function parseLazily(body: Buffer, options: LazyOptions): LazyJson {
 
 /** The text with stand-ins. */
 function outline(body: Buffer, long: readonly LongSpan[], isAscii: boolean): string {
-  const text = (from: number, to: number): string =>
-    isAscii ? body.toString('latin1', from, to) : body.toString('utf8', from, to);
   let out = '';
   let at = 0;
   for (const { start, end } of long) {
-    out += text(at, start) + STAND_IN;
+    out += textBetween(body, isAscii, at, start) + STAND_IN;
     at = end;
   }
-  return out + text(at, body.length);
+  return out + textBetween(body, isAscii, at, body.length);
 }
 
 /** Finds the stand-ins. Null when one is not where it should be, which nobody has seen. */

@@ -9,7 +9,7 @@ import { readPublicKey } from '../audit/signing-key.ts';
 import { verifyAudit } from '../audit/verify-audit.ts';
 import type { AuditReport } from '../audit/verify-audit.ts';
 import type { Json } from '../core/json.ts';
-import type { Audit } from '../core/audit-settings.ts';
+import { type Audit, NO_AUDIT } from '../core/audit-settings.ts';
 import { silentLog } from '../telemetry/silent.ts';
 import { load } from './load.ts';
 import { localRedis } from './local-redis.ts';
@@ -41,7 +41,7 @@ export interface AuditReader {
 export function readAudit(path: string, publicKeys: readonly string[], stateDir = '.tokenlat'): AuditReader {
   const { snapshot } = load(path, { ownRedis: true });
   const { audit } = snapshot;
-  if (audit === null) throw new StartupError('this configuration keeps no audit log: it has no audit section');
+  if (audit === null) throw new StartupError(NO_AUDIT);
   return {
     verify: async () => {
       const keys = (publicKeys.length > 0 ? publicKeys : [keyBeside(audit)]).map(readKey);

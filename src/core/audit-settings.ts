@@ -19,3 +19,6 @@ export interface Audit {
   /** 32 bytes; null only where `prompts` is `none`. */
   readonly promptKey: Uint8Array | null;
 }
+
+/** What is said to whoever asks for a log that is not kept. */
+export const NO_AUDIT = 'this configuration keeps no audit log: it has no audit section';

@@ -1,6 +1,5 @@
 /** Jobs where it is hard to be right once: whoever holds or serves them dies, the store stands still, time is up, the answer is too large. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -8,6 +7,7 @@ import { Redis } from 'ioredis';
 import { waitUntil } from '../../src/app/wait-until.ts';
 import type { LedgerEvent } from '../../src/core/ledger-event.ts';
 import { useGateway } from '../support/use-gateway.ts';
+import { workerPids } from '../support/worker-pids.ts';
 import { chatClient, question } from './chat-client.ts';
 import { wholeAnswer } from './openai-answers.ts';
 
@@ -72,15 +72,6 @@ async function paidSince(before: number): Promise<{ readonly complete: number; r
 
 const events = (): Promise<readonly LedgerEvent[]> => gateway.ledger('acme', 0);
 
-/** Worker processes are children of this one. */
-function workers(): readonly number[] {
-  const lines = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' });
-  return lines
-    .split('\n')
-    .filter((line) => line.includes('worker-main'))
-    .map((line) => Number.parseInt(line, 10));
-}
-
 test('an answer that is too large is an error that is kept, and one of another tenant is nobody’s', async () => {
   const before = (await events()).length;
   upstream.respondWith(() => wholeAnswer(40_000));
@@ -131,7 +122,7 @@ test(
       await upstream.waitForRequests(asked + 1);
       const { holder = '' } = await kept(path);
       const isHolder = (pid: number): boolean => holder.includes(`-${pid}-`);
-      const [own, server] = [workers().find(isHolder), workers().find((pid) => !isHolder(pid))];
+      const [own, server] = [workerPids().find(isHolder), workerPids().find((pid) => !isHolder(pid))];
       assert.ok(own !== undefined && server !== undefined, holder);
       // Envoy may have chosen the holder: then nobody that counts dies.
       process.kill(server, 'SIGKILL');
@@ -139,7 +130,7 @@ test(
       if (!(await waitUntil(isBroken, { timeoutMs: 2000, everyMs: 10 }))) {
         assert.equal((await job(path, { method: 'DELETE' })).status, 200);
         assert.equal((await ends(path, 10_000))['status'], 'cancelled');
-        await waitUntil(async () => workers().length === 2, { timeoutMs: 10_000 });
+        await waitUntil(async () => workerPids().length === 2, { timeoutMs: 10_000 });
         continue;
       }
       const isBack = async (): Promise<boolean> => (await kept(path))['state'] === 'queued';

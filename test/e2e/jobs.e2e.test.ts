@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { waitUntil } from '../../src/app/wait-until.ts';
 import { useGateway } from '../support/use-gateway.ts';
+import { workerPids } from '../support/worker-pids.ts';
 import { chatClient, errorOf, question } from './chat-client.ts';
 import { wholeAnswer } from './openai-answers.ts';
 
@@ -104,7 +104,7 @@ test('a worker that is killed loses no job, and the tenant pays once', { timeout
   const path = (await leave()).headers.get('location') ?? '';
   await upstream.waitForRequests(started + 1);
   // Whoever holds it, and whoever serves it.
-  for (const pid of workers()) process.kill(pid, 'SIGKILL');
+  for (const pid of workerPids()) process.kill(pid, 'SIGKILL');
   upstream.respondWith(() => wholeAnswer());
   const done = await ends(path, 30_000);
   assert.equal(done['status'], 'completed', JSON.stringify(done));
@@ -115,12 +115,3 @@ test('a worker that is killed loses no job, and the tenant pays once', { timeout
   assert.equal(complete.length, 1, JSON.stringify(paid));
   assert.ok(new Set(paid.map(({ operation }) => operation)).size === 1, JSON.stringify(paid));
 });
-
-/** Worker processes are children of this one. */
-function workers(): readonly number[] {
-  const lines = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' });
-  return lines
-    .split('\n')
-    .filter((line) => line.includes('worker-main'))
-    .map((line) => Number.parseInt(line, 10));
-}

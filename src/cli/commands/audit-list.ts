@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { NO_AUDIT } from '../../core/audit-settings.ts';
 import { adminCommand, formatOf, openAdmin, wholeNumber, type AdminFlags } from '../admin-command.ts';
 import { pathOf, type AdminClient, type Answer } from '../admin-client.ts';
 import { showRows, type Cell, type Column } from '../output.ts';
@@ -16,8 +17,6 @@ interface ListFlags extends AdminFlags {
 /** Entries of one answer of the API, at most. */
 const PAGE = 200;
 const MOST = 10_000;
-/** As the commands that read it where it lies say it. */
-const NO_AUDIT = 'this configuration keeps no audit log: it has no audit section';
 
 /** `tokenlat audit list`: what the gateway that serves the API has in its audit log. */
 export function auditListCommand(terminal: Terminal): Command {

@@ -25,8 +25,9 @@ export function profileParts(text: string): PartedProfile {
 }
 
 /**
- * The stretches of an ASCII text, folded if it has wide space or controls, around its parts that have one of the flags in `mask`, at least `margin` units to both sides. They
- * begin and end with whole words of two letters and more, parted by one blank: nothing that was set apart goes on across those.
+ * The stretches of an ASCII text, folded if it has wide space or controls, around its parts that have one of the flags in `mask`, at
+ * least `margin` units to both sides. They begin and end with whole words of two letters and more, parted by one blank: nothing that
+ * was set apart goes on across those.
  */
 export function stretches(text: string, { parts }: PartedProfile, mask: number, margin: number): readonly string[] {
   const found: string[] = [];
